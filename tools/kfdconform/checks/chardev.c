@@ -104,10 +104,10 @@ void check_long_structure_is_cut(void)
 
 void check_bad_pointer_is_efault(void)
 {
-	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *page = pages_new(PAGE);
 
 	gpu_open(&gpu);
-	CHECK(page != MAP_FAILED && !munmap(page, PAGE));
+	CHECK(!munmap(page, PAGE));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, page, 40), -EFAULT);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, 24), -EFAULT);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DBG_TRAP, NULL, 32), -EFAULT);
@@ -119,8 +119,7 @@ void check_unwritable_results_are_efault(void)
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
-	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(page != MAP_FAILED);
+	page = pages_new(PAGE);
 	page->queue_id = queue.id;
 	CHECK(!mprotect(page, PAGE, PROT_READ));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, page, sizeof *page), -EFAULT);
@@ -144,18 +143,12 @@ void check_update_is_not_copied_back(void)
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
-	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(page != MAP_FAILED);
+	page = pages_new(PAGE);
 	page->ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu;
 	page->ring_size = RING_PACKETS * 64;
 	page->queue_id = queue.id;
 	CHECK(!mprotect(page, PAGE, PROT_READ));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, sizeof *page), 0);
-}
-
-static void nothing(int signal)
-{
-	(void)signal;
 }
 
 /* Sends a signal in the middle of the next call, which waits for the nodes that it concerns. */
@@ -171,12 +164,11 @@ static void signal_soon(void)
  * does so every time. */
 void check_signals_repeat_no_call(void)
 {
-	struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
 	unsigned repeated = 0, last = 0;
 
 	gpu_open(&gpu);
 	queue_args(&gpu, &queue, &args);
-	CHECK(!sigaction(SIGALRM, &action, NULL));
+	signal_handle(SIGALRM, SA_RESTART);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		signal_soon();
 		CHECK_IS(queue_create(&gpu, &queue, &args), 0);

@@ -130,11 +130,6 @@ struct destroying_thread {
 	int result;
 };
 
-static void ignore(int signal)
-{
-	(void)signal;
-}
-
 static void *destroy(void *arg)
 {
 	struct destroying_thread *destroying_thread = arg;
@@ -148,12 +143,11 @@ static void *destroy(void *arg)
  * the signal may arrive before the call sleeps; then the test is repeated. */
 void check_interrupted_destroy_bars_suspension(void)
 {
-	struct sigaction action = {.sa_handler = ignore};
 	struct destroying_thread destroying_thread;
 	int suspended = 1;
 	uint32_t id = 0;
 
-	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	signal_handle(SIGUSR1, 0);
 	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	for (unsigned i = 0; i < TRIES && suspended; i++) {

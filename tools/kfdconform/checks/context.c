@@ -22,11 +22,9 @@ static int create_process(int fd)
 /* Opens /dev/kfd as a secondary context with a GPU. */
 static void open_context(struct gpu_file *out)
 {
-	*out = (struct gpu_file){.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC)};
-	CHECK(out->kfd >= 0);
+	gpu_open_without_vm(out);
 	CHECK_IS(create_process(out->kfd), 0);
-	CHECK_IS(harness_shape(0, &out->shape), 0);
-	gpu_open_too(out, &(struct gpu_file){.kfd = out->kfd}, 0);
+	gpu_acquire_vm(out);
 }
 
 void check_create_process_is_enotty(void)
@@ -125,8 +123,6 @@ void check_context_ends_with_descriptor(void)
 	CHECK(!munmap((void *)((uintptr_t)queue.doorbell & ~(uintptr_t)(DOORBELL_PAGE - 1)),
 		      DOORBELL_PAGE));
 	CHECK(!close(context.kfd));
-	for (int i = 0; i < 1000 && !access(path, F_OK); i++)
-		sleep_ms(2);
-	CHECK(access(path, F_OK));
+	CHECK(WITHIN(2000, access(path, F_OK)));
 	CHECK_IS(queue_destroy(&own, 0), 0);
 }

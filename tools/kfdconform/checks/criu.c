@@ -18,26 +18,10 @@ static int criu(uint32_t op)
 	return harness_ioctl(gpu.kfd, KFDABI_CRIU_OP, &args, sizeof args);
 }
 
-/* Returns whether the process has one of the capabilities. If `drop` is set, drops them. */
-static bool capable(bool drop)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-	uint64_t held;
-
-	CHECK(!syscall(SYS_capget, &head, data));
-	held = data[0].effective | (uint64_t)data[1].effective << 32;
-	data[0].effective &= ~(uint32_t)NEEDED;
-	data[1].effective &= ~(uint32_t)(NEEDED >> 32);
-	if (drop)
-		CHECK(!syscall(SYS_capset, &head, data));
-	return held & NEEDED;
-}
-
 void check_criu_needs_a_capability(void)
 {
 	gpu_open(&gpu);
-	capable(true);
+	capabilities_drop(NEEDED);
 	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EACCES);
 	CHECK_IS(criu(KFD_CRIU_OP_PROCESS_INFO), -EACCES);
 	CHECK_IS(criu(77), -EACCES);
@@ -46,7 +30,7 @@ void check_criu_needs_a_capability(void)
 void check_criu_unknown_op_is_einval(void)
 {
 	gpu_open(&gpu);
-	if (!capable(false))
+	if (!(capabilities_drop(0) & NEEDED))
 		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
 	CHECK_IS(criu(77), -EINVAL);
 }
@@ -54,7 +38,7 @@ void check_criu_unknown_op_is_einval(void)
 void check_criu_unpause_of_what_runs_is_einval(void)
 {
 	gpu_open(&gpu);
-	if (!capable(false))
+	if (!(capabilities_drop(0) & NEEDED))
 		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
 	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EINVAL);
 }

@@ -74,14 +74,9 @@ static uint32_t gpu_id(void)
  * once. */
 static int dots_within(unsigned ms)
 {
-	for (unsigned i = 0; i < ms; i++) {
-		int n = dots(events);
+	int n;
 
-		if (n)
-			return n;
-		sleep_ms(1);
-	}
-	return 0;
+	return WITHIN(ms, (n = dots(events))) ? n : 0;
 }
 
 /* Starts a session with one queue whose NEW exception is cleared. */

@@ -47,33 +47,26 @@ void check_debug_unknown_pid_is_esrch(void)
 	CHECK_IS(count(NO_PID), -ESRCH);
 }
 
+static pid_t outside;
+
 /* Runs as pid 1 of a PID namespace of its own. */
-static void inner(pid_t outer)
+static void inner(void)
 {
 	open_own();
 	CHECK_IS(getpid(), 1);
 	CHECK_IS(enable(1), 0);
 	CHECK_IS(count(1), 0);
-	CHECK_IS(count(outer), -ESRCH);
+	CHECK_IS(count(outside), -ESRCH);
 	CHECK_IS(trap_disable(kfd, 1), 0);
 }
 
 void check_debug_pid_is_of_callers_namespace(void)
 {
-	pid_t outer = getpid(), pid;
-	int status;
-
+	outside = getpid();
 	open_own();
 	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
 		SKIP("a pid namespace cannot be created");
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		inner(outer);
-		_exit(0);
-	}
-	CHECK_IS(waitpid(pid, &status, 0), pid);
-	CHECK_IS(status, 0);
+	CHECK_IS(run_in_child(inner), 0);
 }
 
 void check_debug_target_without_kfd_is_esrch(void)
@@ -112,9 +105,7 @@ void check_debug_exited_leader_is_esrch(void)
 	debugged(&child, &kfd, 0, NULL);
 	tid = scripted_do(&child, 't');
 	scripted_do(&child, 'l');
-	for (int i = 0; i < 1000 && count(child.pid) != -ESRCH; i++)
-		sleep_ms(1);
-	CHECK_IS(count(child.pid), -ESRCH);
+	CHECK(WITHIN(1000, count(child.pid) == -ESRCH));
 	CHECK_IS(scripted_do(&child, 'u') == 0 || scripted_do(&child, 'u') == -EBADF, 1);
 	CHECK(count(tid) != -ESRCH);
 }

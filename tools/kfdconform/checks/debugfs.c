@@ -127,17 +127,6 @@ static uint32_t mqds_of(const struct raw_queue *queue)
 	return n;
 }
 
-/* Waits until the number of MQDs with this ring is n. */
-static bool mqds_become(const struct raw_queue *queue, uint32_t n)
-{
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (mqds_of(queue) == n)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
-}
-
 void check_mqds_tell_the_ring(void)
 {
 	const char *at;
@@ -145,21 +134,19 @@ void check_mqds_tell_the_ring(void)
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &self.queues[0]);
-	for (unsigned i = 0; i < LATE_MS && !mqds_of(&self.queues[0]); i++)
-		sleep_ms(1);
-	CHECK(mqds_of(&self.queues[0]) > 0);
+	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) > 0));
 	at = own_part(text_of("mqds"));
 	snprintf(device, sizeof device, "  Compute queue on device %x\n", gpu.gpu_id);
 	CHECK(at && line_like(at, device));
 	CHECK_IS(queue_destroy(&gpu, self.queues[0].id), 0);
-	CHECK(mqds_become(&self.queues[0], 0));
+	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == 0));
 }
 
 void check_mqds_one_for_each_xcc(void)
 {
 	gpu_open(&gpu);
 	queue_new(&gpu, &self.queues[0]);
-	CHECK(mqds_become(&self.queues[0], gpu.shape.xccs));
+	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == gpu.shape.xccs));
 }
 
 /* Reads a word of the first MQD that has the ring of this queue. Returns false if there is none. */
@@ -193,13 +180,8 @@ static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
 	queue_args(&gpu, &self.queues[0], &args);
 	args.queue_priority = priority;
 	CHECK_IS(queue_create(&gpu, &self.queues[0], &args), 0);
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (mqd_word(&self.queues[0], offset, &word))
-			return word;
-		sleep_ms(1);
-	}
-	CHECK(!"the queue is in mqds");
-	return 0;
+	CHECK(WITHIN(LATE_MS, mqd_word(&self.queues[0], offset, &word)));
+	return word;
 }
 
 void check_mqds_tell_the_pipe_priority(void)
@@ -239,7 +221,7 @@ void check_mqds_newest_queue_first(void)
 		snprintf(start[i], sizeof start[i], "    00000220: %08x %08x ", (uint32_t)ring,
 			 (uint32_t)(ring >> 32));
 	}
-	CHECK(mqds_become(&queues[1], gpu.shape.xccs));
+	CHECK(WITHIN(LATE_MS, mqds_of(&queues[1]) == gpu.shape.xccs));
 	part = own_part(text_of("mqds"));
 	CHECK(part && line_like(part, start[1]) && line_like(part, start[0]));
 	CHECK(line_like(part, start[1]) < line_like(part, start[0]));
@@ -249,14 +231,10 @@ void check_mqds_newest_queue_first(void)
 static void check_header(bool pid_twice)
 {
 	char wanted[64], pasid[64];
-	const char *at = NULL;
+	const char *at;
 
 	gpu_open(&gpu);
-	for (unsigned i = 0; i < LATE_MS && !at; i++) {
-		sleep_ms(1);
-		at = own_part(text_of("mqds"));
-	}
-	CHECK(at);
+	CHECK(WITHIN(LATE_MS, (at = own_part(text_of("mqds")))));
 	if (pid_twice) {
 		snprintf(wanted, sizeof wanted, "Process %d PASID %d:\n", getpid(), getpid());
 		CHECK(!strncmp(at, wanted, strlen(wanted)));
@@ -395,27 +373,17 @@ static bool maps(const struct raw_queue *queue)
 	return found;
 }
 
-static bool maps_becomes(const struct raw_queue *queue, bool wanted)
-{
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (maps(queue) == wanted)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
-}
-
 void check_rls_maps_active_queues(void)
 {
 	open_session();
 	queue_new(&gpu, &self.queues[1]);
-	CHECK(maps_becomes(&self.queues[0], true));
+	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 	self_debug_suspend_one(&self.queues[0]);
-	CHECK(maps_becomes(&self.queues[0], false));
+	CHECK(WITHIN(LATE_MS, !maps(&self.queues[0])));
 	/* The list is empty for the moment of the update, also with the real driver. */
-	CHECK(maps_becomes(&self.queues[1], true));
+	CHECK(WITHIN(LATE_MS, maps(&self.queues[1])));
 	self_debug_resume_one(&self.queues[0]);
-	CHECK(maps_becomes(&self.queues[0], true));
+	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 }
 
 void check_rls_says_when_there_is_none(void)
@@ -423,13 +391,9 @@ void check_rls_says_when_there_is_none(void)
 	const char *part;
 
 	gpu_open(&gpu);
-	part = node_part(text_of("rls"), gpu.gpu_id);
 	/* Queues of a process that has just ended may still be in the list. */
-	for (unsigned i = 0; i < LATE_MS && words_of(part, NULL, 0, NULL); i++) {
-		sleep_ms(1);
-		part = node_part(text_of("rls"), gpu.gpu_id);
-	}
-	if (words_of(part, NULL, 0, NULL))
+	if (!WITHIN(LATE_MS,
+		    (part = node_part(text_of("rls"), gpu.gpu_id), !words_of(part, NULL, 0, NULL))))
 		SKIP("queues of another process are on the GPU");
 	CHECK(!strcmp(part, "  No active runlist\n"));
 }
@@ -448,16 +412,6 @@ static bool chained(void)
 	return is;
 }
 
-static bool chained_becomes(bool wanted)
-{
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (chained() == wanted)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
-}
-
 /* The queues have nothing to do, so they can share their buffers. */
 void check_oversubscribed_runlist_is_chained(void)
 {
@@ -466,8 +420,8 @@ void check_oversubscribed_runlist_is_chained(void)
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &first);
-	CHECK(maps_becomes(&first, true));
-	if (!chained_becomes(false) && !harness_simulated())
+	CHECK(WITHIN(LATE_MS, maps(&first)));
+	if (!WITHIN(LATE_MS, !chained()) && !harness_simulated())
 		SKIP("the GPU is oversubscribed by other processes");
 	CHECK(!chained());
 	queue_args(&gpu, &self.queues[0], &args);
@@ -475,9 +429,9 @@ void check_oversubscribed_runlist_is_chained(void)
 		again = args;
 		CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &again, sizeof again), 0);
 	}
-	CHECK(chained_becomes(true));
+	CHECK(WITHIN(LATE_MS, chained()));
 	CHECK_IS(queue_destroy(&gpu, first.id), 0);
-	CHECK(chained_becomes(false));
+	CHECK(WITHIN(LATE_MS, !chained()));
 }
 
 /* ---- proc ---- */
@@ -488,13 +442,6 @@ static unsigned long pasid_in_debugfs(pid_t pid)
 
 	snprintf(name, sizeof name, "proc/%d/pasid_%u", (int)pid, gpu.gpu_id);
 	return strtoul(text_of(name), NULL, 10);
-}
-
-static void opens_device(int from, int to)
-{
-	gpu_open(&gpu);
-	notify(to);
-	hear(from);
 }
 
 void check_debugfs_tells_the_pasid(void)
@@ -540,11 +487,7 @@ void check_mem_limit_counts_system_memory(void)
 			TRY_AGAIN("another process freed memory meanwhile");
 		before = now = system_used();
 		CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
-		for (unsigned i = 0; i < LATE_MS && now == before; i++) {
-			sleep_ms(1);
-			now = system_used();
-		}
-		if (now == before)
+		if (!WITHIN(LATE_MS, (now = system_used()) != before))
 			break;
 	}
 	CHECK_IS(now, before + 8);

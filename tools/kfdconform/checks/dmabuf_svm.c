@@ -77,44 +77,6 @@ void check_dmabuf_info_tells_size_and_gpu(void)
 
 static int sockets[2];
 
-static void send_fd(int fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec one = {(char[1]){0}, 1};
-	struct msghdr message = {.msg_iov = &one,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof control};
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-	CHECK_IS(sendmsg(sockets[0], &message, 0), 1);
-}
-
-static int receive_fd(void)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	char byte;
-	struct iovec one = {&byte, 1};
-	struct msghdr message = {.msg_iov = &one,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof control};
-	int fd;
-
-	CHECK_IS(recvmsg(sockets[1], &message, MSG_CMSG_CLOEXEC), 1);
-	memcpy(&fd, CMSG_DATA(&control.header), sizeof fd);
-	return fd;
-}
-
 /* Imports the memory. A barrier packet of its GPU waits for the first signal, which the owner
  * writes, and then decrements the second one. */
 static void other_process(int from, int to)
@@ -124,7 +86,7 @@ static void other_process(int from, int to)
 	uint64_t handle;
 	uint32_t done = 0;
 	struct kfd_ioctl_map_memory_to_gpu_args map = {.n_devices = 1, .n_success = done};
-	int fd = receive_fd();
+	int fd = fd_receive(sockets[1]);
 
 	gpu_open(&gpu);
 	theirs = addresses(BYTES, PROT_NONE);
@@ -160,7 +122,7 @@ void check_imported_memory_is_the_same(void)
 	shared[1].value = 1;
 	fd = export(buffer.handle);
 	CHECK(fd >= 0);
-	send_fd(fd);
+	fd_send(sockets[0], fd);
 	close(fd);
 	hear(child.from);
 	/* Free the owner's handle; its mmap() of the pages stays. */

@@ -152,7 +152,6 @@ void check_prime_import_gives_one_handle(void)
 {
 	struct drm_prime_handle out = {.flags = DRM_CLOEXEC | DRM_RDWR}, in = {0};
 	uint32_t first, *here, *there;
-	char path[64];
 
 	gpu_open(&gpu);
 	first = gem_new();
@@ -166,9 +165,7 @@ void check_prime_import_gives_one_handle(void)
 	in.fd = gpu.kfd;
 	CHECK_IS(drm(DRM_IOCTL_PRIME_FD_TO_HANDLE, &in), -EINVAL);
 	/* Another open file has handles of its own, for the same bytes. */
-	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)gpu.shape.render_minor);
-	gpu.render = open(path, O_RDWR | O_CLOEXEC);
-	CHECK(gpu.render >= 0);
+	gpu.render = render_open(&gpu);
 	in.fd = out.fd;
 	CHECK_IS(drm(DRM_IOCTL_PRIME_FD_TO_HANDLE, &in), 0);
 	close(out.fd);

@@ -291,21 +291,15 @@ void check_destroyed_event_fails_its_waiters(void)
 	pthread_join(thread, NULL);
 }
 
-static void nothing(int number)
-{
-	(void)number;
-}
-
 void check_interrupted_wait_gives_back(void)
 {
-	struct sigaction action = {.sa_handler = nothing};
 	struct awaited_event events[2] = {{0}};
 	pthread_t thread;
 
 	gpu_open(&gpu);
 	events[0].id = event_new(true);
 	events[1].id = event_new(true);
-	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	signal_handle(SIGUSR1, 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
 	thread = do_later(0, 0);
 	/* The wait had already taken the first event. */

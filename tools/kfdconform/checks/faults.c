@@ -11,25 +11,12 @@
 #define LATE_MS 2000u
 #define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
-static uint32_t memory_event(void)
-{
-	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_MEMORY};
-
-	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
-	return a.event_id;
-}
-
 /* Waits for the memory event and returns the address of the page in it. */
 static uint64_t wait_for(uint32_t event)
 {
-	struct kfd_event_data data = {.event_id = event};
-	struct kfd_ioctl_wait_events_args a = {
-		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = LATE_MS};
 	struct kfd_hsa_memory_exception_data what;
 
-	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
-	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
-	memcpy(&what, &data, sizeof what);
+	CHECK_IS(memory_event_wait(&self.gpu, event, LATE_MS, &what), 1);
 	return what.va;
 }
 
@@ -44,7 +31,7 @@ static void write_nowhere(struct raw_queue *queue)
  * after the eviction. */
 static void fault(void)
 {
-	uint32_t event = memory_event();
+	uint32_t event = memory_event_new(&self.gpu);
 
 	write_nowhere(&self.queues[0]);
 	wait_for(event);
@@ -88,7 +75,7 @@ void check_sdma_fault_tells_where_it_stopped(void)
 
 	self_debug_prepare();
 	self_debug_sdma(&sdma);
-	event = memory_event();
+	event = memory_event_new(&self.gpu);
 	self_debug_sdma_put(&sdma, (uint32_t[]){SDMA_FENCE, BAD_ADDRESS + 16, 0, 1}, 16);
 	CHECK_IS(wait_for(event), BAD_ADDRESS);
 }
@@ -121,17 +108,13 @@ void check_suspend_counts_the_evicted(void)
 static void violate(void)
 {
 	struct kfdabi_dbg_trap a = {0};
-	uint64_t until = clock_ns() + LATE_MS * 1000000ull;
 
 	self_debug_prepare();
 	for (unsigned i = 0; i < 2; i++)
 		queue_new(&self.gpu, &self.queues[i]);
 	self_debug_enable(VIOLATION_MASK);
 	write_nowhere(&self.queues[0]);
-	while (self_debug_trap(&a, KFDABI_TRAP_QUERY_DEBUG_EVENT) == -EAGAIN) {
-		CHECK(clock_ns() < until);
-		sleep_ms(1);
-	}
+	CHECK(WITHIN(LATE_MS, self_debug_trap(&a, KFDABI_TRAP_QUERY_DEBUG_EVENT) != -EAGAIN));
 }
 
 void check_memory_violation_evicts_nothing(void)
@@ -146,7 +129,7 @@ void check_memory_violation_passed_on_evicts(void)
 	uint32_t event;
 
 	violate();
-	event = memory_event();
+	event = memory_event_new(&self.gpu);
 	a.u.send_runtime_event.gpu_id = self.gpu.gpu_id;
 	CHECK_IS(self_debug_trap(&a, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
 	wait_for(event);

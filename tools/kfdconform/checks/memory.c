@@ -116,10 +116,7 @@ void check_alloc_on_an_unknown_gpu_is_einval(void)
 
 void check_alloc_without_vm_is_enodev(void)
 {
-	gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(gpu.kfd >= 0);
-	CHECK_IS(harness_shape(0, &gpu.shape), 0);
-	gpu.gpu_id = gpu.shape.gpu_id;
+	gpu_open_without_vm(&gpu);
 	memory = request(PAGE, VRAM);
 	CHECK_IS(alloc(&memory), -ENODEV);
 }
@@ -172,8 +169,7 @@ void check_userptr_without_memory_is_efault(void)
 	memory.mmap_offset = addresses(PAGE);
 	munmap((void *)(uintptr_t)memory.mmap_offset, PAGE);
 	CHECK_IS(alloc(&memory), -EFAULT);
-	memory.mmap_offset = (uint64_t)(uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-						       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory.mmap_offset = (uint64_t)(uintptr_t)pages_new(PAGE);
 	CHECK_IS(alloc(&memory), 0);
 	CHECK_IS(map(memory.handle), 0);
 }
@@ -383,14 +379,12 @@ void check_unmap_of_what_is_not_mapped_is_einval(void)
 void check_second_vm_file_is_ebusy(void)
 {
 	struct kfd_ioctl_acquire_vm_args vm;
-	char path[64];
 
 	gpu_open(&gpu);
 	vm = (struct kfd_ioctl_acquire_vm_args){.drm_fd = (uint32_t)gpu.render,
 						.gpu_id = gpu.gpu_id};
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
-	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)gpu.shape.render_minor);
-	vm.drm_fd = (uint32_t)open(path, O_RDWR | O_CLOEXEC);
+	vm.drm_fd = (uint32_t)render_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EBUSY);
 	vm.drm_fd = 1000;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EINVAL);
@@ -402,7 +396,7 @@ void check_apertures_probe_tells_the_count(void)
 	struct kfd_process_device_apertures one[64] = {0};
 	struct gpu_shape shape;
 	uint32_t n = 0;
-	int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	int kfd = device_open();
 
 	while (!harness_shape(n, &shape))
 		n++;

@@ -163,10 +163,9 @@ void check_cu_mask_is_whole_words(void)
 /* Returns the last bytes before memory that cannot be read. */
 static char *before_the_end(size_t bytes)
 {
-	char *pages =
-		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages = pages_new(2 * PAGE);
 
-	CHECK(pages != MAP_FAILED && !munmap(pages + PAGE, PAGE));
+	CHECK(!munmap(pages + PAGE, PAGE));
 	memset(pages, 0xff, PAGE);
 	return pages + PAGE - bytes;
 }

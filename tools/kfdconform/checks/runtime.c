@@ -24,8 +24,7 @@ static void start(void)
 	struct kfdabi_runtime_info info;
 	int ends[2];
 
-	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(kfd >= 0);
+	kfd = device_open();
 	scripted_start(&child, "ou");
 	seize(child.pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
@@ -38,11 +37,10 @@ static void start(void)
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char step)
 {
-	int got = 0;
+	int got;
 
 	scripted_send(&child, step);
-	for (unsigned i = 0; i < LATE_MS && !(got = dots(events)); i++)
-		sleep_ms(1);
+	CHECK(WITHIN(LATE_MS, (got = dots(events))));
 	CHECK_IS(got, 1);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 	CHECK_IS(dots(events), 0);
@@ -195,14 +193,10 @@ void check_runtime_disable_op_wakes_nobody(void)
 static void sleeps_in_call(char step)
 {
 	struct kfd_ioctl_get_version_args version;
-	int unread = 1;
+	int unread;
 
 	scripted_send(&child, step);
-	for (unsigned i = 0; i < LATE_MS && unread; i++) {
-		CHECK(!ioctl(child.child.to, FIONREAD, &unread));
-		sleep_ms(1);
-	}
-	CHECK_IS(unread, 0);
+	CHECK(WITHIN(LATE_MS, !ioctl(child.child.to, FIONREAD, &unread) && !unread));
 	until_asleep(child.pid);
 	CHECK_IS(harness_ioctl(kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
@@ -212,8 +206,7 @@ void check_runtime_debugger_death_wakes_nobody(void)
 {
 	struct scripted_child debugger;
 
-	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(kfd >= 0);
+	kfd = device_open();
 	scripted_start(&child, "ou");
 	scripted_start(&debugger, "o");
 	scripted_aim(&debugger, child.pid);

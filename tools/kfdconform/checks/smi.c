@@ -102,18 +102,13 @@ void check_smi_reading_nothing_is_eagain(void)
 
 static void fault(void)
 {
-	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
-	struct kfd_ioctl_wait_events_args wait = {.num_events = 1, .timeout = 2000};
-	struct kfd_event_data data = {0};
+	struct kfd_hsa_memory_exception_data what;
+	uint32_t event = memory_event_new(&gpu);
 
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)BAD_ADDRESS);
 	queue_ring(&queue);
-	data.event_id = event.event_id;
-	wait.events_ptr = (uint64_t)(uintptr_t)&data;
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
-	CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
+	CHECK_IS(memory_event_wait(&gpu, event, LATE_MS, &what), 1);
 }
 
 void check_smi_vmfault_names_the_process(void)
@@ -142,72 +137,37 @@ void check_smi_mask_selects(void)
 	check_silent(cleared);
 }
 
-/* Opens the device without acquiring its VM, because ACQUIRE_VM is what counts as the
- * start of a process. */
-static void open_only(void)
-{
-	char path[64];
-
-	memset(&gpu, 0, sizeof gpu);
-	CHECK_IS(harness_shape(0, &gpu.shape), 0);
-	gpu.gpu_id = gpu.shape.gpu_id;
-	gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	snprintf(path, sizeof path, "/dev/dri/renderD%u", gpu.shape.render_minor);
-	gpu.render = open(path, O_RDWR | O_CLOEXEC);
-	CHECK(gpu.kfd >= 0 && gpu.render >= 0);
-}
-
-static void acquire_vm(void)
-{
-	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu.gpu_id,
-					       .drm_fd = (uint32_t)gpu.render};
-
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
-}
-
+/* ACQUIRE_VM is what counts as the start of a process. */
 void check_smi_process_start_at_acquire_vm(void)
 {
-	open_only();
+	gpu_open_without_vm(&gpu);
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START));
 	check_silent(fd);
-	acquire_vm();
+	gpu_acquire_vm(&gpu);
 	check_line(fd, "c %x %s\n", getpid());
 }
 
 void check_smi_process_start_is_not_told(void)
 {
-	open_only();
+	gpu_open_without_vm(&gpu);
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START) | BIT(KFDABI_SMI_PROCESS_END));
-	acquire_vm();
+	gpu_acquire_vm(&gpu);
 	check_silent(fd);
 }
 
-/* Returns whether the process has CAP_SYS_ADMIN. */
-static bool have_admin(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	CHECK(!syscall(SYS_capget, &head, data));
-	return data[0].effective >> CAP_SYS_ADMIN & 1;
-}
-
-static void opens_and_ends(int from, int to)
-{
-	(void)from;
-	(void)to;
-	gpu_open(&gpu);
-}
+#define ADMIN (1ull << CAP_SYS_ADMIN)
 
 void check_smi_process_end_at_exit(void)
 {
 	struct child child;
 
-	if (!have_admin())
+	if (!(capabilities_drop(0) & ADMIN))
 		SKIP("another process's events need CAP_SYS_ADMIN");
 	gpu_open(&gpu);
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_END));
-	child_start(&child, opens_and_ends);
+	child_start(&child, opens_device);
+	hear(child.from);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 	check_line(fd, "d %x %s\n", child.pid);
 }
@@ -272,35 +232,17 @@ void check_smi_queue_changes_are_silent(void)
 	check_silent(fd);
 }
 
-static void drop_admin(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	CHECK(!syscall(SYS_capget, &head, data));
-	data[0].effective &= ~(1u << CAP_SYS_ADMIN);
-	CHECK(!syscall(SYS_capset, &head, data));
-}
-
-static void starts(int from, int to)
-{
-	gpu_open(&gpu);
-	notify(to);
-	hear(from);
-}
-
 void check_smi_others_need_admin(void)
 {
-	bool admin = have_admin();
+	bool admin;
 	struct child child;
 	int before, after;
 
 	gpu_open(&gpu);
 	before = smi_open(ALL_EVENTS);
-	if (admin)
-		drop_admin();
+	admin = capabilities_drop(ADMIN) & ADMIN;
 	after = smi_open(ALL_EVENTS);
-	child_start(&child, starts);
+	child_start(&child, opens_device);
 	hear(child.from);
 	check_silent(after);
 	if (admin)

@@ -93,13 +93,6 @@ static unsigned queues_listed(pid_t pid)
 	return n;
 }
 
-static void opens_device(int from, int to)
-{
-	gpu_open(&gpu);
-	notify(to);
-	hear(from);
-}
-
 void check_proc_folder_comes_and_goes(void)
 {
 	struct child child;
@@ -109,9 +102,7 @@ void check_proc_folder_comes_and_goes(void)
 	CHECK(proc_has(child.pid, "queues"));
 	kill(child.pid, SIGKILL);
 	child_end(&child);
-	for (unsigned i = 0; i < LATE_MS && proc_has(child.pid, "."); i++)
-		sleep_ms(1);
-	CHECK(!proc_has(child.pid, "."));
+	CHECK(WITHIN(LATE_MS, !proc_has(child.pid, ".")));
 }
 
 void check_proc_files_are_read_only(void)
@@ -294,33 +285,26 @@ static void busy_start(void)
 	queue_ring(&self.queues[0]);
 }
 
-/* Waits until cu_occupancy is not 0, or is 0. */
-static bool occupancy_is(bool wanted)
+static uint64_t occupancy(void)
 {
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (!!proc_number(getpid(), "stats_%u/cu_occupancy", self.gpu.gpu_id) == wanted)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
+	return proc_number(getpid(), "stats_%u/cu_occupancy", self.gpu.gpu_id);
 }
 
 void check_proc_cu_occupancy_tells_running_waves(void)
 {
 	busy_start();
-	CHECK(occupancy_is(true));
-	CHECK(proc_number(getpid(), "stats_%u/cu_occupancy", self.gpu.gpu_id) <=
-	      self.gpu.shape.cus);
+	CHECK(WITHIN(LATE_MS, occupancy()));
+	CHECK(occupancy() <= self.gpu.shape.cus);
 }
 
 void check_proc_cu_occupancy_of_suspended_is_0(void)
 {
 	busy_start();
-	CHECK(occupancy_is(true));
+	CHECK(WITHIN(LATE_MS, occupancy()));
 	self_debug_suspend_one(&self.queues[0]);
-	CHECK(occupancy_is(false));
+	CHECK(WITHIN(LATE_MS, !occupancy()));
 	self_debug_resume_one(&self.queues[0]);
-	CHECK(occupancy_is(true));
+	CHECK(WITHIN(LATE_MS, occupancy()));
 }
 
 void check_proc_suspended_queue_stays_listed(void)

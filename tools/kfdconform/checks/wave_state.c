@@ -56,9 +56,7 @@ void check_wave_state_is_copied(void)
 
 	self_debug_open(1);
 	shape = &self.gpu.shape;
-	to = mmap(NULL, shape->save_mapping, PROT_READ | PROT_WRITE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	CHECK(to != MAP_FAILED);
+	to = pages_new(shape->save_mapping);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++)
 		memset(to + (uint64_t)xcc * shape->cwsr_bytes, FILL, HEADER_BYTES);
 	self_debug_suspend_one(&self.queues[0]);

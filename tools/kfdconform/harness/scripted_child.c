@@ -103,22 +103,11 @@ static int enable_errors(void)
 	return r;
 }
 
-/* Waits up to `ms` for the memory event; 0: creates the event. */
 static int memory_event(unsigned ms)
 {
-	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
-	struct kfd_event_data data = {.event_id = self.memory_event};
-	struct kfd_ioctl_wait_events_args wait = {
-		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = ms};
-	int r;
+	struct kfd_hsa_memory_exception_data what;
 
-	if (!ms) {
-		r = harness_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
-		self.memory_event = event.event_id;
-		return r;
-	}
-	r = harness_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait);
-	return r ? r : wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
+	return memory_event_wait(&self.gpu, self.memory_event, ms, &what);
 }
 
 /* Executes a command on the scripted child's own device; -ENOSYS if it is none. */
@@ -131,10 +120,10 @@ static int on_own_device(char what)
 		/* A process has one VM per GPU, through the first render node, so only /dev/kfd
 		 * is opened again. */
 		if (self.gpu.render > 0)
-			self.gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+			self.gpu.kfd = device_open();
 		else
 			gpu_open(&self.gpu);
-		return self.gpu.kfd < 0 ? -errno : 0;
+		return 0;
 	case 'c':
 		return close(self.gpu.kfd);
 	case 'u':
@@ -156,7 +145,8 @@ static int on_own_device(char what)
 	case 'z':
 		return !is_absent(&self.gpu, &signals()->value, 0, STANDS_MS);
 	case 'm':
-		return memory_event(0);
+		self.memory_event = memory_event_new(&self.gpu);
+		return 0;
 	case 'M':
 		return memory_event(50);
 	case 'C':
@@ -171,9 +161,7 @@ static int on_own_device(char what)
 		sleep_ms(STANDS_MS);
 		return signals()[1].value != 0;
 	case 'B':
-		for (int i = 0; i < 1000 && !signals()[1].value; i++)
-			sleep_ms(1);
-		return signals()[1].value != 0;
+		return WITHIN(1000, signals()[1].value != 0);
 	default:
 		return -ENOSYS;
 	}
@@ -295,18 +283,6 @@ static int fork_child(bool start)
 	return self.other;
 }
 
-static void nothing(int signal)
-{
-	(void)signal;
-}
-
-static int handle_alarm(void)
-{
-	struct sigaction action = {.sa_handler = nothing};
-
-	return sigaction(SIGALRM, &action, NULL) ? -errno : 0;
-}
-
 static int step_run(char what)
 {
 	int reply = on_own_device(what);
@@ -327,7 +303,8 @@ static int step_run(char what)
 	case 'F':
 		return fork_child(what == 'f');
 	case 'A':
-		return handle_alarm();
+		signal_handle(SIGALRM, 0);
+		return 0;
 	case 'k':
 		abort();
 	case 'x':
@@ -435,8 +412,7 @@ void debugged(struct scripted_child *scripted, int *kfd, uint64_t mask, int *eve
 {
 	int ends[2];
 
-	*kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(*kfd >= 0);
+	*kfd = device_open();
 	scripted_start(scripted, "orq");
 	seize(scripted->pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
