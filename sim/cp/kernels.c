@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "sim/driver/queue.h"
 
 #define SPIN_NAME "kfdreplay_spin"
@@ -84,16 +85,9 @@ static bool loaded_before(void *arg, uint64_t load_address)
 	for (size_t i = 0; i < map->n_loaded; i++)
 		if (map->loaded[i] == load_address)
 			return true;
-	if (map->n_loaded == map->cap_loaded) {
-		size_t cap = map->cap_loaded ? 2 * map->cap_loaded : 16;
-		uint64_t *more = realloc(map->loaded, cap * sizeof *more);
-
-		if (!more)
-			return false; /* it will be read again: slower, not wrong */
-		map->loaded = more;
-		map->cap_loaded = cap;
-	}
-	map->loaded[map->n_loaded++] = load_address;
+	/* If memory is short it will be read again: slower, not wrong. */
+	if (!ARRAY_GROW(map->loaded, map->cap_loaded, map->n_loaded + 1))
+		map->loaded[map->n_loaded++] = load_address;
 	return false;
 }
 

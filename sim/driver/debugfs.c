@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "sim/driver/debugfs_text.h"
 #include "sim/driver/files.h"
@@ -45,28 +46,13 @@ struct debugfs {
 	int hang_hws, hang_events; /* the file, and the inotify that watches it; -1: none */
 };
 
-static int grow(void **array, size_t *cap, size_t n, size_t size)
-{
-	void *more;
-
-	if (n <= *cap)
-		return 0;
-	more = realloc(*array, 2 * n * size);
-	if (!more)
-		return -ENOMEM;
-	*array = more;
-	*cap = 2 * n;
-	return 0;
-}
-
 /* Appends a process and its queues to the copy. Returns 0 or -ENOMEM. */
 static int copy_process(struct debugfs_view *view, const struct process *process)
 {
 	struct debugfs_process *to;
 	const struct queue *queue;
 
-	if (grow((void **)&view->processes, &view->cap_processes, view->n_processes + 1,
-		 sizeof *view->processes))
+	if (ARRAY_GROW(view->processes, view->cap_processes, view->n_processes + 1))
 		return -ENOMEM;
 	to = &view->processes[view->n_processes++];
 	*to = (struct debugfs_process){.pid = process->record->pid,
@@ -75,8 +61,7 @@ static int copy_process(struct debugfs_view *view, const struct process *process
 				       .first = view->n_queues};
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
-		if (grow((void **)&view->queues, &view->cap_queues, view->n_queues + 1,
-			 sizeof *view->queues))
+		if (ARRAY_GROW(view->queues, view->cap_queues, view->n_queues + 1))
 			return -ENOMEM;
 		image_of(queue, &view->queues[view->n_queues++]);
 		to->n++;

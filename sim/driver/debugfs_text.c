@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
+
 #define WORDS_A_ROW 8u
 #define ROW_BYTES 100u /* upper bound */
 #define LINE_BYTES 128u
@@ -19,18 +21,10 @@
 
 static bool room(struct debugfs_text *text, size_t bytes)
 {
-	char *more;
-
-	if (text->n + bytes <= text->cap)
+	if (!ARRAY_GROW(text->at, text->cap, text->n + bytes))
 		return true;
-	more = realloc(text->at, 2 * (text->n + bytes));
-	if (!more) {
-		text->failed = true;
-		return false;
-	}
-	text->at = more;
-	text->cap = 2 * (text->n + bytes);
-	return true;
+	text->failed = true;
+	return false;
 }
 
 static void __attribute__((format(printf, 2, 3)))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "sim/driver/memory.h"
 #include "sim/driver/queue.h"
@@ -283,22 +284,6 @@ static int page_set(struct process *process, uint64_t handle)
 	return 0;
 }
 
-static int event_grow(struct process *process, uint32_t id)
-{
-	uint32_t cap = id < 240 ? 256 : (id + 1) * 2;
-	struct event *more;
-
-	if (id < process->cap_events)
-		return 0;
-	more = realloc(process->events, cap * sizeof *more);
-	if (!more)
-		return -ENOMEM;
-	memset(more + process->cap_events, 0, (cap - process->cap_events) * sizeof *more);
-	process->events = more;
-	process->cap_events = cap;
-	return 0;
-}
-
 int ioctl_create_event(struct call *call)
 {
 	struct kfd_ioctl_create_event_args *a = (void *)call->data;
@@ -324,7 +309,7 @@ int ioctl_create_event(struct call *call)
 		id = process->n_signal_events + 1;
 	if (id >= last)
 		return -ENOSPC;
-	if (event_grow(process, id))
+	if (ARRAY_GROW(process->events, process->cap_events, id + 1))
 		return -ENOMEM;
 	process->events[id] = (struct event){
 		.used = true, .type = a->event_type, .auto_reset = a->auto_reset, .age = 1};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "sim/driver/files.h"
 #include "sim/driver/memory.h"
@@ -65,16 +66,8 @@ static int bo_insert(struct process *process, const struct bo *new, struct bo **
 		id++;
 	if (!rule_holds(process->sim, RULE_memory_handles_lowest_free_first))
 		id = vm->n_bos;
-	if (id >= vm->n_bos) {
-		size_t n = vm->n_bos ? 2 * vm->n_bos : 64;
-		struct bo **more = realloc(vm->bos, n * sizeof *more);
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + vm->n_bos, 0, (n - vm->n_bos) * sizeof *more);
-		vm->bos = more;
-		vm->n_bos = n;
-	}
+	if (ARRAY_GROW(vm->bos, vm->n_bos, id + 1))
+		return -ENOMEM;
 	bo = malloc(sizeof *bo);
 	if (!bo)
 		return -ENOMEM;

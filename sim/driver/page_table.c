@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "sim/driver/memory.h"
 #include "sim/driver/queue.h"
 
@@ -27,17 +28,7 @@ static size_t after(const struct space *space, uint64_t va)
 
 static int reserve(struct space *space)
 {
-	size_t cap = space->cap ? 2 * space->cap : 64;
-	struct mapping *more;
-
-	if (space->n < space->cap)
-		return 0;
-	more = realloc(space->maps, cap * sizeof *more);
-	if (!more)
-		return -ENOMEM;
-	space->maps = more;
-	space->cap = cap;
-	return 0;
+	return ARRAY_GROW(space->maps, space->cap, space->n + 1);
 }
 
 static void insert(struct space *space, size_t at, const struct mapping *mapping)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "sim/driver/memory.h"
 #include "sim/driver/queue_check.h"
@@ -146,16 +147,8 @@ static int node_remember(struct node *node, struct queue *queue)
 {
 	unsigned id = (unsigned)queue->gpu_queue;
 
-	if (id >= node->n_by_gpu_queue) {
-		unsigned n = id + 64;
-		struct queue **more = realloc(node->by_gpu_queue, n * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + node->n_by_gpu_queue, 0, (n - node->n_by_gpu_queue) * sizeof(*more));
-		node->by_gpu_queue = more;
-		node->n_by_gpu_queue = n;
-	}
+	if (ARRAY_GROW(node->by_gpu_queue, node->n_by_gpu_queue, id + 1))
+		return -ENOMEM;
 	node->by_gpu_queue[id] = queue;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "common/proc_maps.h"
 #include "sim/host/idle.h"
@@ -78,16 +79,8 @@ static struct process_seen *find(const struct bypass *bypass, pid_t pid)
 
 static struct process_seen *add(struct bypass *bypass, pid_t pid)
 {
-	size_t cap = bypass->cap_seen ? 2 * bypass->cap_seen : 32;
-	struct process_seen *more;
-
-	if (bypass->n_seen == bypass->cap_seen) {
-		more = realloc(bypass->seen, cap * sizeof(*more));
-		if (!more)
-			return NULL;
-		bypass->seen = more;
-		bypass->cap_seen = cap;
-	}
+	if (ARRAY_GROW(bypass->seen, bypass->cap_seen, bypass->n_seen + 1))
+		return NULL;
 	bypass->seen[bypass->n_seen] = (struct process_seen){.pid = pid, .has_library = true};
 	return &bypass->seen[bypass->n_seen++];
 }

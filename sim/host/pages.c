@@ -16,6 +16,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "sim/driver/files.h"
 #include "sim/driver/memory.h"
@@ -164,15 +165,8 @@ static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
 		hole->bytes += bytes;
 		return;
 	}
-	if (node->n_holes == node->cap_holes) {
-		size_t cap = node->cap_holes ? 2 * node->cap_holes : 64;
-		struct extent *more = realloc(node->holes, cap * sizeof *more);
-
-		if (!more)
-			return;
-		node->holes = more;
-		node->cap_holes = cap;
-	}
+	if (ARRAY_GROW(node->holes, node->cap_holes, node->n_holes + 1))
+		return;
 	node->holes[node->n_holes++] = (struct extent){offset, bytes};
 }
 

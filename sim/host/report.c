@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "common/json_util.h"
 #include "sim/driver/queue.h"
@@ -18,15 +19,8 @@ uint32_t report_kernel_index(struct sim *sim, const char *name, bool executed)
 	for (size_t i = 0; i < sim->n_kernels; i++)
 		if (!strcmp(sim->kernels[i].name, name))
 			return (uint32_t)i;
-	if (sim->n_kernels == sim->cap_kernels) {
-		size_t cap = sim->cap_kernels ? 2 * sim->cap_kernels : 64;
-		struct kernel_record *more = realloc(sim->kernels, cap * sizeof *more);
-
-		if (!more)
-			return UINT32_MAX;
-		sim->kernels = more;
-		sim->cap_kernels = cap;
-	}
+	if (ARRAY_GROW(sim->kernels, sim->cap_kernels, sim->n_kernels + 1))
+		return UINT32_MAX;
 	sim->kernels[sim->n_kernels] = (struct kernel_record){
 		.name = strdup(name),
 		.executed = executed,
@@ -87,15 +81,8 @@ void report_unknown(struct sim *sim, uint8_t type, uint32_t nr)
 			sim->unknown[i].count++;
 			return;
 		}
-	if (sim->n_unknown == sim->cap_unknown) {
-		size_t cap = sim->cap_unknown ? 2 * sim->cap_unknown : 16;
-		struct ioctl_count *more = realloc(sim->unknown, cap * sizeof *more);
-
-		if (!more)
-			return;
-		sim->unknown = more;
-		sim->cap_unknown = cap;
-	}
+	if (ARRAY_GROW(sim->unknown, sim->cap_unknown, sim->n_unknown + 1))
+		return;
 	sim->unknown[sim->n_unknown++] = (struct ioctl_count){type, nr, 1};
 }
 

@@ -10,25 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/proc_status.h"
 
 #define NEW_MAX 512 /* with more new ids than this, everything is read again */
-
-/* Makes room for one more element. Returns 0 or -ENOMEM. */
-static int grow(void **array, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *bigger;
-
-	if (n < *cap)
-		return 0;
-	bigger = realloc(*array, more * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = more;
-	return 0;
-}
 
 static ssize_t read_text(int fd, char *text, size_t size)
 {
@@ -127,8 +112,7 @@ static int process_add(struct threads *all, pid_t pid)
 	struct host_process *process = threads_process(all, pid);
 
 	if (!process) {
-		int r = grow((void **)&all->processes, &all->cap_processes, all->n_processes,
-			     sizeof(*all->processes));
+		int r = ARRAY_GROW(all->processes, all->cap_processes, all->n_processes + 1);
 
 		if (r)
 			return r;
@@ -165,7 +149,7 @@ static int thread_add(struct threads *all, pid_t pid, pid_t tid)
 
 	if (thread_known(all, tid))
 		return 0;
-	r = grow((void **)&all->threads, &all->cap_threads, all->n_threads, sizeof(*all->threads));
+	r = ARRAY_GROW(all->threads, all->cap_threads, all->n_threads + 1);
 	if (r)
 		return r;
 	fd = thread_file(all, pid, tid, "wchan");

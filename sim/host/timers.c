@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/proc_status.h"
 #include "common/wait.h"
 #include "sim/host/time/page.h"
@@ -196,19 +197,11 @@ static void find_holders(struct timers *timers)
 /* Returns the number of a free entry, or -ENOMEM. */
 static int find_slot(struct timers *timers)
 {
-	unsigned more = timers->cap ? 2 * timers->cap : 16;
-	struct host_timer *bigger;
-
 	for (unsigned i = 0; i < timers->n; i++)
 		if (!timers->all[i].used)
 			return (int)i;
-	if (timers->n < timers->cap)
-		return (int)timers->n++;
-	bigger = realloc(timers->all, more * sizeof(*bigger));
-	if (!bigger)
+	if (ARRAY_GROW(timers->all, timers->cap, timers->n + 1))
 		return -ENOMEM;
-	timers->all = bigger;
-	timers->cap = more;
 	return (int)timers->n++;
 }
 

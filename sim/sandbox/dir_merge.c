@@ -66,53 +66,48 @@ static bool listed(const char *const *list, const char *path)
 	return false;
 }
 
-static int merge_entry(const char *real, const char *fake, const char *const *opaque)
+static void merge_entry(const char *real, const char *fake, const char *const *opaque)
 {
 	struct stat theirs, ours;
 	int rc;
 
 	if (lstat(real, &theirs)) {
 		if (errno == ENOENT || errno == EACCES)
-			return 0;
+			return;
 		rc = -errno;
 	} else if (!lstat(fake, &ours)) {
 		if (S_ISDIR(theirs.st_mode) && S_ISDIR(ours.st_mode) && !listed(opaque, fake))
-			return merge(real, fake, opaque);
-		return 0;
+			merge(real, fake, opaque);
+		return;
 	} else if (S_ISLNK(theirs.st_mode)) {
 		rc = show_link(real, fake);
 	} else {
 		rc = show_bound(real, fake, S_ISDIR(theirs.st_mode));
 	}
 	if (rc)
-		return complain(STATUS_IMPOSSIBLE,
-				"cannot mount the host's %s in the simulation (%s)", real,
-				strerror(-rc));
-	return 0;
+		die(STATUS_IMPOSSIBLE, "cannot mount the host's %s in the simulation (%s)", real,
+		    strerror(-rc));
 }
 
-int merge(const char *real, const char *fake, const char *const *opaque)
+void merge(const char *real, const char *fake, const char *const *opaque)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 	struct dirent *entry;
 	DIR *dir = opendir(real);
-	int status = 0;
 
 	if (!dir) {
 		if (errno == ENOENT || errno == EACCES)
-			return 0;
-		return complain(STATUS_IMPOSSIBLE, "cannot read the host's %s (%s)", real,
-				strerror(errno));
+			return;
+		die(STATUS_IMPOSSIBLE, "cannot read the host's %s (%s)", real, strerror(errno));
 	}
-	while (!status && (entry = readdir(dir))) {
+	while ((entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
 		if (snprintf(from, sizeof(from), "%s/%s", real, entry->d_name) >=
 			    (int)sizeof(from) ||
 		    snprintf(to, sizeof(to), "%s/%s", fake, entry->d_name) >= (int)sizeof(to))
 			continue; /* longer than any path that a program can open */
-		status = merge_entry(from, to, opaque);
+		merge_entry(from, to, opaque);
 	}
 	closedir(dir);
-	return status;
 }

@@ -12,9 +12,7 @@
  * the same text. If both have a directory of that name, its entries are merged, except for the
  * directories of `fake` that are listed in `opaque` (a NULL-terminated list of paths). Entries that
  * have disappeared in the meantime or that the caller cannot access are left out.
- *
- * Returns 0 or an exit status after an error message (say.h).
  */
-int merge(const char *real, const char *fake, const char *const *opaque);
+void merge(const char *real, const char *fake, const char *const *opaque);
 
 #endif

@@ -25,7 +25,7 @@ static bool bus_free(unsigned bus)
 }
 
 /* Gives each GPU a bus of its own, so that no device of the host is hidden. */
-static int place_gpus(struct machine *m)
+static void place_gpus(struct machine *m)
 {
 	unsigned bus = FIRST_BUS;
 
@@ -33,13 +33,12 @@ static int place_gpus(struct machine *m)
 		while (bus <= LAST_BUS && !bus_free(bus))
 			bus++;
 		if (bus > LAST_BUS)
-			return complain(STATUS_IMPOSSIBLE,
-					"the host has too few PCI buses without a device in their "
-					"first slot for %u GPUs",
-					m->n_gpus);
+			die(STATUS_IMPOSSIBLE,
+			    "the host has too few PCI buses without a device in their "
+			    "first slot for %u GPUs",
+			    m->n_gpus);
 		m->gpus[i].bus = bus;
 	}
-	return 0;
 }
 
 /* CRC-16 with the polynomial 0x8005, reflected, like the kernel's crc16(). */
@@ -86,16 +85,12 @@ static uint32_t make_gpu_id(const struct machine *m, unsigned n)
 	return id;
 }
 
-int machine_new(struct machine *m, const struct profile *profile, unsigned n_gpus,
-		enum kfdabi_kernel kernel)
+void machine_new(struct machine *m, const struct profile *profile, unsigned n_gpus,
+		 enum kfdabi_kernel kernel)
 {
-	int status;
-
 	*m = (struct machine){.profile = profile, .kernel = kernel, .n_gpus = n_gpus};
 	m->node_profile = profile_node(profile);
-	status = place_gpus(m);
-	if (status)
-		return status;
+	place_gpus(m);
 	for (unsigned i = 0; i < n_gpus; i++) {
 		m->gpus[i].unique_id = profile->unique_id + i;
 		m->gpus[i].hive_id =
@@ -112,7 +107,6 @@ int machine_new(struct machine *m, const struct profile *profile, unsigned n_gpu
 			m->n_nodes++;
 		}
 	}
-	return 0;
 }
 
 uint64_t machine_capability(const struct machine *machine)

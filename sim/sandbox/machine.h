@@ -35,10 +35,9 @@ struct machine {
 };
 
 /* Fills *machine with n_gpus GPUs (1 .. MACHINE_GPUS_MAX) on PCI buses that the host does not use.
- * The profile must outlive the machine. Returns 0 or an exit status after an error message
- * (say.h). */
-int machine_new(struct machine *machine, const struct profile *profile, unsigned n_gpus,
-		enum kfdabi_kernel kernel);
+ * The profile must outlive the machine. */
+void machine_new(struct machine *machine, const struct profile *profile, unsigned n_gpus,
+		 enum kfdabi_kernel kernel);
 /* Returns the capability flags of a node, as in the topology under the machine's kernel. */
 uint64_t machine_capability(const struct machine *machine);
 

@@ -25,59 +25,57 @@
 #include "sim/sandbox/watch.h"
 
 /* The file of --report (docs/reference/kfdsim-report.md). */
-struct report {
+static struct {
 	const char *path; /* NULL: no report */
 	int fd;
 	bool made; /* the file did not exist before */
-};
+} report = {.fd = -1};
 
 /* Opens the file of --report. This happens before anything starts, so that a run of an hour does not
- * end with "permission denied". Returns 0 or an exit status after a message. */
-static int report_open(struct report *report, const char *path)
+ * end with "permission denied". */
+static void report_open(const char *path)
 {
-	*report = (struct report){.path = path, .fd = -1};
+	report.path = path;
 	if (!path)
-		return 0;
-	report->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	report->made = report->fd >= 0;
-	if (report->fd < 0 && errno == EEXIST)
-		report->fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (report->fd < 0)
-		return complain(STATUS_USAGE, "cannot write the report %s (%s)", path,
-				strerror(errno));
-	return 0;
+		return;
+	report.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	report.made = report.fd >= 0;
+	if (report.fd < 0 && errno == EEXIST)
+		report.fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (report.fd < 0)
+		die(STATUS_USAGE, "cannot write the report %s (%s)", path, strerror(errno));
 }
 
 /* Adds the exit code to the object and writes it. Takes over the reference to the object. Returns 0
  * or an exit status after a message. */
-static int report_write(struct report *report, json_t *object, int exit_code)
+static int report_write(json_t *object, int exit_code)
 {
 	int bad = 0;
 
-	if (report->fd >= 0) {
+	if (report.fd >= 0) {
 		bad = !object || json_object_set_new(object, "exit_code", json_integer(exit_code));
 		/* ftruncate() fails with EINVAL for a pipe or /dev/stdout, which do not need it. */
-		if (!bad && ftruncate(report->fd, 0) && errno != EINVAL)
+		if (!bad && ftruncate(report.fd, 0) && errno != EINVAL)
 			bad = 1;
 		if (!bad)
-			bad = json_dumpfd(object, report->fd, JSON_INDENT(1)) ||
-			      write(report->fd, "\n", 1) != 1;
-		bad |= close(report->fd) != 0;
-		report->fd = -1;
+			bad = json_dumpfd(object, report.fd, JSON_INDENT(1)) ||
+			      write(report.fd, "\n", 1) != 1;
+		bad |= close(report.fd) != 0;
+		report.fd = -1;
 	}
 	json_decref(object);
-	return bad ? complain(STATUS_FAILED, "cannot write the report %s", report->path) : 0;
+	return bad ? complain(STATUS_FAILED, "cannot write the report %s", report.path) : 0;
 }
 
 /* Closes the file if no report was written, and deletes it if report_open() created it. */
-static void report_drop(struct report *report)
+static void report_drop(void)
 {
-	if (report->fd < 0)
+	if (report.fd < 0)
 		return;
-	close(report->fd);
-	report->fd = -1;
-	if (report->made)
-		unlink(report->path);
+	close(report.fd);
+	report.fd = -1;
+	if (report.made)
+		unlink(report.path);
 }
 
 /* Opens /dev/null for closed standard file descriptors, so that no file of kfdsim gets such a
@@ -94,42 +92,39 @@ static void fill_standard_descriptors(void)
 }
 
 /* Checks what can be checked before anything is created. */
-static int check_place(const struct sim_options *o)
+static void check_place(const struct sim_options *o)
 {
 	if (!access(SIMULATION_JSON, F_OK))
-		return complain(STATUS_IMPOSSIBLE, "this process is already in a simulation, and "
-						   "simulations cannot be nested: start kfdsim "
-						   "outside");
+		die(STATUS_IMPOSSIBLE,
+		    "this process is already in a simulation, and simulations cannot be nested: start "
+		    "kfdsim outside");
 	if (!filter_supported())
-		return complain(STATUS_IMPOSSIBLE,
-				"this kernel has no seccomp user notification: Linux 5.9 or later "
-				"with CONFIG_SECCOMP_FILTER is needed");
-	return o->virtual_time ? time_support_check() : 0;
+		die(STATUS_IMPOSSIBLE,
+		    "this kernel has no seccomp user notification: Linux 5.9 or later with "
+		    "CONFIG_SECCOMP_FILTER is needed");
+	if (o->virtual_time)
+		time_support_check();
 }
 
 /* Creates the files of the simulation. @library: the time library, -1 in real time. */
-static int build_tree(const struct machine *machine, int library, struct tree *tree)
+static void build_tree(const struct machine *machine, int library, struct tree *tree)
 {
-	int status = mounts_enter();
-
-	if (!status)
-		status = mounts_tree();
-	if (!status)
-		status = topology_write(machine);
-	if (!status)
-		status = mounts_devices(tree, machine->n_nodes);
+	mounts_enter();
+	mounts_tree();
+	topology_write(machine);
+	mounts_devices(tree, machine->n_nodes);
 	tree->time_page = -1;
-	if (!status && library >= 0)
-		status = mounts_time(tree, library);
-	return status;
+	if (library >= 0)
+		mounts_time(tree, library);
 }
 
 /* Creates the simulated driver and GPU from the options, the machine and the files. */
-static int new_sim(const struct sim_options *o, const struct machine *machine,
-		   const struct tree *tree, struct sim **sim)
+static struct sim *new_sim(const struct sim_options *o, const struct machine *machine,
+			   const struct tree *tree)
 {
 	struct sim_config config = {0};
 	struct stat input = {0};
+	struct sim *sim;
 	int rc;
 
 	profile_to_sim(machine->profile, &config);
@@ -151,10 +146,10 @@ static int new_sim(const struct sim_options *o, const struct machine *machine,
 	fstat(STDIN_FILENO, &input);
 	config.input_dev = input.st_dev;
 	config.input_ino = input.st_ino;
-	rc = sim_new(&config, sim);
+	rc = sim_new(&config, &sim);
 	if (rc)
-		return complain(STATUS_FAILED, "cannot make the simulated GPU (%s)", strerror(-rc));
-	return 0;
+		die(STATUS_FAILED, "cannot make the simulated GPU (%s)", strerror(-rc));
+	return sim;
 }
 
 /* Replaces stdin and stdout by /dev/null: the other ends of the command's streams must see the end
@@ -180,41 +175,34 @@ static uint64_t pid_namespace_of(pid_t pid)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Lets the command run and serves it. *status is the exit status of the command. */
-static int serve(struct sim *sim, const struct sim_init *init, int time_page, int *status)
+/* Lets the command run and serves it. Returns the exit status of the command. */
+static int serve(struct sim *sim, const struct sim_init *init, int time_page)
 {
 	struct watch watch;
-	int rc, failed = 0;
+	int rc, status;
 
 	if (time_page >= 0) {
 		rc = sim_virtual(sim, time_page, init->pid);
 		if (rc)
-			failed = complain(STATUS_FAILED,
-					  "cannot start the clock of the simulation (%s)",
-					  strerror(-rc));
+			die(STATUS_FAILED, "cannot start the clock of the simulation (%s)",
+			    strerror(-rc));
 	}
-	/* watch_start() must be the last step that can fail, because its thread uses `watch`
-	 * until it is joined. */
-	if (!failed)
-		failed = watch_start(&watch, init);
-	if (failed) {
-		spawn_kill(init);
-		return failed;
-	}
+	watch_start(&watch, init);
 	sim_counts_in(sim, pid_namespace_of(init->pid));
-	failed = spawn_go(init);
-	rc = failed ? 0 : sim_run(sim, init->listener, watch.stop);
-	if (rc)
-		failed = complain(
-			STATUS_FAILED, "the simulated driver stopped (%s)%s", strerror(-rc),
-			rc == -EMFILE ? ": raise the limit of open files (ulimit -n)" : "");
-	/* The command would wait forever for a call that is no longer served. */
-	if (failed)
+	spawn_go(init);
+	rc = sim_run(sim, init->listener, watch.stop);
+	if (rc) {
+		complain(STATUS_FAILED, "the simulated driver stopped (%s)%s", strerror(-rc),
+			 rc == -EMFILE ? ": raise the limit of open files (ulimit -n)" : "");
+		/* The command would wait forever for a call that is no longer served. */
 		kill(init->pid, SIGKILL);
-	*status = watch_join(&watch);
-	if (!failed && watch.killed)
-		complain(*status, "the simulation was killed (signal %d)", *status - 128);
-	return failed;
+		watch_join(&watch);
+		end(STATUS_FAILED);
+	}
+	status = watch_join(&watch);
+	if (watch.killed)
+		complain(status, "the simulation was killed (signal %d)", status - 128);
+	return status;
 }
 
 /* Reports kernels that were not executed. Returns an exit status if that counts as a failure. */
@@ -232,39 +220,27 @@ static int print_timed(const struct sim_options *o, const struct sim *sim)
 
 /* Builds the simulation, runs the command in it and writes the report. Returns the exit status of
  * kfdsim: that of the command, unless kfdsim itself has failed. */
-static int run(const struct sim_options *o, const struct machine *machine, struct spawn *spawn,
-	       struct report *report)
+static int run(const struct sim_options *o, const struct machine *machine, struct spawn *spawn)
 {
+	int bad, status, library = o->virtual_time ? mounts_open_library() : -1;
 	struct sim_init init;
 	struct sim *sim;
 	struct tree tree;
-	int command_status, library = -1, status = 0;
 
-	if (o->virtual_time)
-		status = mounts_open_library(&library);
-	if (!status)
-		status = build_tree(machine, library, &tree);
-	if (!status)
-		status = new_sim(o, machine, &tree, &sim);
-	if (status)
-		return status;
+	build_tree(machine, library, &tree);
+	sim = new_sim(o, machine, &tree);
 	spawn->trap_open = tree.modules >= 0;
 	spawn->virtual_time = o->virtual_time;
 	spawn->turns = o->seed != 0;
 	spawn->wait_all = o->wait_all;
-	status = spawn_init(spawn, &init);
+	spawn_init(spawn, &init);
 	let_go_of_streams();
-	if (!status)
-		status = serve(sim, &init, tree.time_page, &command_status);
-	if (!status) {
-		int bad = print_timed(o, sim);
-
-		if (report->path)
-			bad |= report_write(report, sim_report(sim), command_status);
-		status = bad && !command_status ? bad : command_status;
-	}
+	status = serve(sim, &init, tree.time_page);
+	bad = print_timed(o, sim);
+	if (report.path)
+		bad |= report_write(sim_report(sim), status);
 	sim_free(sim);
-	return status;
+	return bad && !status ? bad : status;
 }
 
 int main(int argc, char **argv)
@@ -273,7 +249,6 @@ int main(int argc, char **argv)
 	struct sim_options options;
 	struct profile profile;
 	struct machine machine;
-	struct report report;
 	struct spawn spawn = {0};
 	sigset_t handed_on;
 	int status;
@@ -281,26 +256,18 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	if (version_print(argc, argv, "kfdsim"))
 		return 0;
-	status = options_parse(&options, argc, argv);
-	if (!status && options.help) {
+	options_parse(&options, argc, argv);
+	if (options.help) {
 		options_help();
 		return 0;
 	}
-	if (!status)
-		status = options_settle(&options, &profile);
-	if (!status)
-		status = check_place(&options);
-	if (!status)
-		status = machine_new(&machine, &profile, options.gpus,
-				     (enum kfdabi_kernel)options.kernel);
-	if (!status)
-		machine.broken_rule = options.broken_rule;
-	if (!status)
-		status = root_find(&root, options.root);
-	if (!status)
-		status = report_open(&report, options.report);
-	if (status)
-		return status;
+	options_settle(&options, &profile);
+	check_place(&options);
+	machine_new(&machine, &profile, options.gpus, (enum kfdabi_kernel)options.kernel);
+	machine.broken_rule = options.broken_rule;
+	root_find(&root, options.root);
+	report_open(options.report);
+	before_end = report_drop;
 
 	spawn.command = options.command;
 	spawn.root = &root;
@@ -315,7 +282,7 @@ int main(int argc, char **argv)
 	/* The signals of the runtime (ROCr) must be in memory where the simulated GPU can decrement
 	 * them atomically: in shared buffers, not in user memory. */
 	setenv("HSA_USERPTR_FOR_PAGED_MEM", "0", 0);
-	status = run(&options, &machine, &spawn, &report);
-	report_drop(&report);
+	status = run(&options, &machine, &spawn);
+	report_drop();
 	return status;
 }

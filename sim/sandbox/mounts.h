@@ -6,8 +6,7 @@
  * is left behind: the kernel removes them with the last process of the namespace.
  *
  * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (topology.h),
- * mounts_devices() in the supervisor; mounts_sim() in the init process of the simulation. All
- * functions return 0 or an exit status after an error message (say.h).
+ * mounts_devices() in the supervisor; mounts_sim() in the init process of the simulation.
  */
 #ifndef KFDSHIM_SIM_SANDBOX_MOUNTS_H
 #define KFDSHIM_SIM_SANDBOX_MOUNTS_H
@@ -33,21 +32,21 @@ struct tree {
 
 /* Creates the private mount namespace. Without the privilege to do so, creates it inside a new user
  * namespace that maps only the caller. Must be called before any thread is started (unshare(2)). */
-int mounts_enter(void);
+void mounts_enter(void);
 /* Mounts the tmpfs and creates the empty tree. */
-int mounts_tree(void);
+void mounts_tree(void);
 /* Opens the time library, which is in the directory of the kfdsim executable. Called before
  * mounts_enter(). */
-int mounts_open_library(int *library);
+int mounts_open_library(void);
 /* Creates the device files and the list of modules, and opens the files of *tree except time_page.
  * Called after sysfs was written. */
-int mounts_devices(struct tree *tree, unsigned nodes);
+void mounts_devices(struct tree *tree, unsigned nodes);
 /* Creates the time library, the page that it maps, and /etc/ld.so.preload, which makes the dynamic
  * linker load it. @library: from mounts_open_library(). */
-int mounts_time(struct tree *tree, int library);
+void mounts_time(struct tree *tree, int library);
 /* In the mount and PID namespaces of the calling process: puts the tree in place, with the host's
  * files visible wherever the tree has none, changes the root directory if requested, and returns to
  * the working directory. */
-int mounts_sim(const struct root *root, bool virtual_time);
+void mounts_sim(const struct root *root, bool virtual_time);
 
 #endif

@@ -50,115 +50,107 @@ void options_help(void)
 	printf("usage: %s\n%s", OPTIONS_USAGE, help_text);
 }
 
-static int parse_scale(const char *text, double *out)
+static void parse_scale(const char *text, double *out)
 {
 	char *end;
 
 	*out = strtod(text, &end);
 	if (end == text || *end || !isfinite(*out) || *out < SCALE_MIN || *out > SCALE_MAX)
-		return complain(STATUS_USAGE,
-				"--time-scale must be a number from %g to %g, not '%s'", SCALE_MIN,
-				SCALE_MAX, text);
-	return 0;
+		die(STATUS_USAGE, "--time-scale must be a number from %g to %g, not '%s'",
+		    SCALE_MIN, SCALE_MAX, text);
 }
 
-static int parse_gpus(const char *text, unsigned *out)
+static void parse_gpus(const char *text, unsigned *out)
 {
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || value < 1 || value > MACHINE_GPUS_MAX)
-		return complain(STATUS_USAGE,
-				"--gpus must be a whole number from 1 to %u, not '%s'",
-				MACHINE_GPUS_MAX, text);
+		die(STATUS_USAGE, "--gpus must be a whole number from 1 to %u, not '%s'",
+		    MACHINE_GPUS_MAX, text);
 	*out = (unsigned)value;
-	return 0;
 }
 
-static int parse_seed(const char *text, uint64_t *out)
+static void parse_seed(const char *text, uint64_t *out)
 {
 	char *end;
 
 	errno = 0;
 	*out = strtoull(text, &end, 10);
 	if (end == text || *end || *text == '-' || errno || !*out)
-		return complain(STATUS_USAGE, "--seed must be a whole number above 0, not '%s'",
-				text);
-	return 0;
+		die(STATUS_USAGE, "--seed must be a whole number above 0, not '%s'", text);
 }
 
-static int parse_kernel(const char *text, int *out)
+static void parse_kernel(const char *text, int *out)
 {
 	*out = kfdabi_kernel_find(text);
 	if (*out < 0)
-		return complain(STATUS_USAGE, "--kernel must be 6.12.95, 6.12.107 or 7.3, not '%s'",
-				text);
-	return 0;
+		die(STATUS_USAGE, "--kernel must be 6.12.95, 6.12.107 or 7.3, not '%s'", text);
 }
 
-static int parse_rule(const char *text, enum kfdabi_rule *out)
+static void parse_rule(const char *text, enum kfdabi_rule *out)
 {
 	*out = kfdabi_rule_find(text);
 	if (*out == KFDABI_RULE_NONE)
-		return complain(
-			STATUS_USAGE,
-			"--break: there is no rule '%s': did you mean %s? (kfdconform --list "
-			"prints all)",
-			text, kfdabi_rule_near(text));
-	return 0;
+		die(STATUS_USAGE,
+		    "--break: there is no rule '%s': did you mean %s? (kfdconform --list "
+		    "prints all)",
+		    text, kfdabi_rule_near(text));
 }
 
-static int parse_option(struct sim_options *o, int option, char **argv)
+static void parse_option(struct sim_options *o, int option, char **argv)
 {
 	switch (option) {
 	case 'g':
 		o->gpu = optarg;
-		return 0;
+		break;
 	case 'n':
-		return parse_gpus(optarg, &o->gpus);
+		parse_gpus(optarg, &o->gpus);
+		break;
 	case 'k':
-		return parse_kernel(optarg, &o->kernel);
+		parse_kernel(optarg, &o->kernel);
+		break;
 	case 't':
-		return parse_scale(optarg, &o->time_scale);
+		parse_scale(optarg, &o->time_scale);
+		break;
 	case 'v':
 	case 'T':
 		o->virtual_time = option == 'v';
-		return 0;
+		break;
 	case 'S':
-		return parse_seed(optarg, &o->seed);
+		parse_seed(optarg, &o->seed);
+		break;
 	case 's':
 		if (o->nsets == OPTIONS_SETS_MAX)
-			return complain(STATUS_USAGE, "--set can be given %d times at most",
-					OPTIONS_SETS_MAX);
+			die(STATUS_USAGE, "--set can be given %d times at most", OPTIONS_SETS_MAX);
 		o->sets[o->nsets++] = optarg;
-		return 0;
+		break;
 	case 'b':
-		return parse_rule(optarg, &o->broken_rule);
+		parse_rule(optarg, &o->broken_rule);
+		break;
 	case 'R':
 		o->root = optarg;
-		return 0;
+		break;
 	case 'r':
 		o->report = optarg;
-		return 0;
+		break;
 	case 'f':
 		o->fail_on_timed = true;
-		return 0;
+		break;
 	case 'w':
 		o->wait_all = true;
-		return 0;
+		break;
 	case 'h':
 		o->help = true;
-		return 0;
+		break;
 	case ':':
-		return complain(STATUS_USAGE, "%s needs a value; usage: " OPTIONS_USAGE,
-				argv[optind - 1]);
+		die(STATUS_USAGE, "%s needs a value; usage: " OPTIONS_USAGE, argv[optind - 1]);
 	default:
-		return complain(STATUS_USAGE, "unknown option %s; usage: " OPTIONS_USAGE,
-				argv[optind - 1]);
+		die(STATUS_USAGE, "unknown option %s; usage: " OPTIONS_USAGE, argv[optind - 1]);
 	}
 }
 
-int options_parse(struct sim_options *o, int argc, char **argv)
+void options_parse(struct sim_options *o, int argc, char **argv)
 {
 	static const struct option known[] = {
 		{"gpu", required_argument, NULL, 'g'},
@@ -177,37 +169,31 @@ int options_parse(struct sim_options *o, int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	int option, status;
-
 	const char *virtual_time = getenv("KFDSIM_VIRTUAL");
+	int option;
 
 	*o = (struct sim_options){.time_scale = 1.0,
 				  .kernel = -1,
 				  .virtual_time = virtual_time && !strcmp(virtual_time, "1")};
 	opterr = 0;
 	/* '+' stops at the command: its options are not kfdsim's. */
-	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
-		status = parse_option(o, option, argv);
-		if (status)
-			return status;
-	}
+	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1)
+		parse_option(o, option, argv);
 	if (!o->help && optind == argc)
-		return complain(STATUS_USAGE, "no command given; usage: " OPTIONS_USAGE);
+		die(STATUS_USAGE, "no command given; usage: " OPTIONS_USAGE);
 	if (o->seed && !o->virtual_time)
-		return complain(STATUS_USAGE, "--seed needs --virtual: in real time the machine "
-					      "determines the order of threads");
+		die(STATUS_USAGE, "--seed needs --virtual: in real time the machine "
+				  "determines the order of threads");
 	o->command = argv + optind;
-	return 0;
 }
 
 /* Loads the profile, applies all --set values and checks the result. */
-static int load_profile(const struct sim_options *o, const char *gpu, struct profile *profile)
+static void load_profile(const struct sim_options *o, const char *gpu, struct profile *profile)
 {
-	int status = profile_load(gpu, profile);
-
-	for (size_t i = 0; i < o->nsets && !status; i++)
-		status = profile_set(profile, o->sets[i]);
-	return status ? status : profile_check(profile);
+	profile_load(gpu, profile);
+	for (size_t i = 0; i < o->nsets; i++)
+		profile_set(profile, o->sets[i]);
+	profile_check(profile);
 }
 
 /* Returns the first allowed kernel under which such a machine has the rule; -1 if there is none. */
@@ -232,16 +218,14 @@ static int kernel_with_rule(const struct sim_options *o, const struct profile *p
 }
 
 /* --break: finds the first machine that has the rule, within what the command line leaves open. */
-static int settle_for_rule(struct sim_options *o, struct profile *profile)
+static void settle_for_rule(struct sim_options *o, struct profile *profile)
 {
 	const unsigned first = o->gpus ? o->gpus : 1, last = o->gpus ? o->gpus : GPUS_TRIED;
 
 	for (size_t i = 0; profile_name(i); i++) {
 		const char *gpu = o->gpu ? o->gpu : profile_name(i);
-		int status = load_profile(o, gpu, profile);
 
-		if (status)
-			return status;
+		load_profile(o, gpu, profile);
 		for (unsigned gpus = first; gpus <= last; gpus++) {
 			int kernel = kernel_with_rule(o, profile, gpus);
 
@@ -250,26 +234,28 @@ static int settle_for_rule(struct sim_options *o, struct profile *profile)
 			o->gpu = gpu;
 			o->gpus = gpus;
 			o->kernel = kernel;
-			return 0;
+			return;
 		}
 		if (o->gpu)
 			break;
 	}
-	return complain(STATUS_USAGE,
-			"--break: no such machine has the rule '%s': omit --gpu, --gpus and "
-			"--kernel, and kfdsim selects one that does",
-			kfdabi_rule(o->broken_rule)->name);
+	die(STATUS_USAGE,
+	    "--break: no such machine has the rule '%s': omit --gpu, --gpus and "
+	    "--kernel, and kfdsim selects one that does",
+	    kfdabi_rule(o->broken_rule)->name);
 }
 
-int options_settle(struct sim_options *o, struct profile *profile)
+void options_settle(struct sim_options *o, struct profile *profile)
 {
-	if (o->broken_rule != KFDABI_RULE_NONE)
-		return settle_for_rule(o, profile);
+	if (o->broken_rule != KFDABI_RULE_NONE) {
+		settle_for_rule(o, profile);
+		return;
+	}
 	if (!o->gpu)
 		o->gpu = profile_name(0);
 	if (!o->gpus)
 		o->gpus = 1;
 	if (o->kernel < 0)
 		o->kernel = KFDABI_LINUX_6_12_95;
-	return load_profile(o, o->gpu, profile);
+	load_profile(o, o->gpu, profile);
 }

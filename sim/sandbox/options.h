@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of kfdsim, and the defaults for what it leaves open. The functions return 0 or
- * an exit status after an error message (say.h). */
+/* The command line of kfdsim, and the defaults for what it leaves open. */
 #ifndef KFDSHIM_SIM_SANDBOX_OPTIONS_H
 #define KFDSHIM_SIM_SANDBOX_OPTIONS_H
 
@@ -36,10 +35,10 @@ struct sim_options {
 /* Prints the usage and all options. */
 void options_help(void);
 /* Fills *options from the command line. The strings stay argv's. */
-int options_parse(struct sim_options *options, int argc, char **argv);
+void options_parse(struct sim_options *options, int argc, char **argv);
 /* Sets what was left open, and loads the profile with all --set values. With --break: the
  * first profile, number of GPUs and kernel that have the rule. Otherwise: one mi210 under the
  * oldest kernel. */
-int options_settle(struct sim_options *options, struct profile *profile);
+void options_settle(struct sim_options *options, struct profile *profile);
 
 #endif

@@ -27,60 +27,53 @@ static void pci_path(char *out, unsigned bus, const char *name)
 }
 
 /* Writes a DRM node: its directory below the device (a path below /sys) and the links to it. */
-static int drm_node(const char *device, const char *name, unsigned minor)
+static void drm_node(const char *device, const char *name, unsigned minor)
 {
 	char path[PATH_BYTES], target[PATH_BYTES];
-	int status;
 
 	snprintf(path, sizeof(path), "sys/%s/drm/%s/dev", device, name);
-	status = tree_file(path, "%d:%u\n", DRM_MAJOR, minor);
+	tree_file(path, "%d:%u\n", DRM_MAJOR, minor);
 	snprintf(path, sizeof(path), "sys/%s/drm/%s/uevent", device, name);
-	if (!status)
-		status = tree_file(path, "MAJOR=%d\nMINOR=%u\nDEVNAME=dri/%s\nDEVTYPE=drm_minor\n",
-				   DRM_MAJOR, minor, name);
+	tree_file(path, "MAJOR=%d\nMINOR=%u\nDEVNAME=dri/%s\nDEVTYPE=drm_minor\n", DRM_MAJOR, minor,
+		  name);
 	snprintf(path, sizeof(path), "sys/%s/drm/%s/device", device, name);
-	if (!status)
-		status = tree_link(path, "../..");
+	tree_link(path, "../..");
 	snprintf(target, sizeof(target), "../../%s/drm/%s", device, name);
 	snprintf(path, sizeof(path), "sys/class/drm/%s", name);
-	if (!status)
-		status = tree_link(path, target);
+	tree_link(path, target);
 	snprintf(path, sizeof(path), "sys/dev/char/%d:%u", DRM_MAJOR, minor);
-	if (!status)
-		status = tree_link(path, target);
-	return status;
+	tree_link(path, target);
 }
 
 /* Writes the render node and the card of one node. */
-static int drm_device(const char *device, unsigned node)
+static void drm_device(const char *device, unsigned node)
 {
 	char name[32];
-	int status;
 
 	snprintf(name, sizeof(name), "renderD%u", RENDER_MINOR + node);
-	status = drm_node(device, name, RENDER_MINOR + node);
+	drm_node(device, name, RENDER_MINOR + node);
 	snprintf(name, sizeof(name), "card%u", node);
-	return status ? status : drm_node(device, name, node);
+	drm_node(device, name, node);
 }
 
-static int pci_number(unsigned bus, const char *name, unsigned value, int digits)
+static void pci_number(unsigned bus, const char *name, unsigned value, int digits)
 {
 	char path[PATH_BYTES];
 
 	pci_path(path, bus, name);
-	return tree_file(path, "0x%0*x\n", digits, value);
+	tree_file(path, "0x%0*x\n", digits, value);
 }
 
-static int pci_text(unsigned bus, const char *name, const char *text)
+static void pci_text(unsigned bus, const char *name, const char *text)
 {
 	char path[PATH_BYTES];
 
 	pci_path(path, bus, name);
-	return tree_file(path, "%s\n", text);
+	tree_file(path, "%s\n", text);
 }
 
 /* Writes the ids of a PCI device. */
-static int pci_identity(const struct machine *m, const struct machine_gpu *gpu)
+static void pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 {
 	const struct profile *p = m->profile;
 	const struct {
@@ -96,26 +89,22 @@ static int pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 		{"class", CLASS_DISPLAY_OTHER, 6},
 	};
 	char path[PATH_BYTES];
-	int status = 0;
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++)
-		status = pci_number(gpu->bus, numbers[i].name, numbers[i].value, numbers[i].digits);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		pci_number(gpu->bus, numbers[i].name, numbers[i].value, numbers[i].digits);
 	pci_path(path, gpu->bus, "uevent");
-	if (!status)
-		status = tree_file(path,
-				   "DRIVER=amdgpu\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\n"
-				   "PCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=0000:%02x:00.0\n",
-				   CLASS_DISPLAY_OTHER, VENDOR_AMD, (unsigned)p->device_id,
-				   VENDOR_AMD, (unsigned)p->device_id, gpu->bus);
+	tree_file(path,
+		  "DRIVER=amdgpu\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\n"
+		  "PCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=0000:%02x:00.0\n",
+		  CLASS_DISPLAY_OTHER, VENDOR_AMD, (unsigned)p->device_id, VENDOR_AMD,
+		  (unsigned)p->device_id, gpu->bus);
 	pci_path(path, gpu->bus, "unique_id");
-	if (!status)
-		status = tree_file(path, "%016" PRIx64 "\n", gpu->unique_id);
-	return status;
+	tree_file(path, "%016" PRIx64 "\n", gpu->unique_id);
 }
 
 /* Writes the header of the configuration space for lspci and libpciaccess (type 0 of the PCI
  * specification), without capabilities. */
-static int pci_config(const struct machine *m, const struct machine_gpu *gpu)
+static void pci_config(const struct machine *m, const struct machine_gpu *gpu)
 {
 	const struct profile *p = m->profile;
 	uint8_t header[64] = {
@@ -135,32 +124,27 @@ static int pci_config(const struct machine *m, const struct machine_gpu *gpu)
 	char path[PATH_BYTES];
 
 	pci_path(path, gpu->bus, "config");
-	return tree_bytes(path, header, sizeof(header));
+	tree_bytes(path, header, sizeof(header));
 }
 
 /* mem_info_vram_used follows the allocations (sim/host/pages.c). The topology has one CPU node. */
-static int pci_memory(const struct machine *m, const struct machine_gpu *gpu)
+static void pci_memory(const struct machine *m, const struct machine_gpu *gpu)
 {
 	char path[PATH_BYTES];
-	int status;
 
 	pci_path(path, gpu->bus, "mem_info_vram_total");
-	status = tree_file(path, "%" PRIu64 "\n", m->profile->vram_bytes);
-	if (!status)
-		status = pci_text(gpu->bus, "mem_info_vram_used", "0");
-	return status ? status : pci_text(gpu->bus, "numa_node", "0");
+	tree_file(path, "%" PRIu64 "\n", m->profile->vram_bytes);
+	pci_text(gpu->bus, "mem_info_vram_used", "0");
+	pci_text(gpu->bus, "numa_node", "0");
 }
 
 /* Only GPUs with several XCCs have partition modes (amdgpu_gfx.c). */
-static int partition_mode(const struct machine *m, const struct machine_gpu *gpu)
+static void partition_mode(const struct machine *m, const struct machine_gpu *gpu)
 {
-	int status;
-
 	if (m->profile->num_xcc == 1)
-		return 0;
-	status = pci_text(gpu->bus, "current_compute_partition",
-			  m->profile->partitions > 1 ? "CPX" : "SPX");
-	return status ? status : pci_text(gpu->bus, "available_compute_partition", "SPX, CPX");
+		return;
+	pci_text(gpu->bus, "current_compute_partition", m->profile->partitions > 1 ? "CPX" : "SPX");
+	pci_text(gpu->bus, "available_compute_partition", "SPX, CPX");
 }
 
 /*
@@ -168,7 +152,7 @@ static int partition_mode(const struct machine *m, const struct machine_gpu *gpu
  * MI300 have no table that the driver reads. Numbers and names: the kernel's soc15_hw_ip.h and
  * amdgpu_discovery.c; versions: those by which the driver identifies MI300.
  */
-static int ip_discovery(const struct machine *m, const struct machine_gpu *gpu)
+static void ip_discovery(const struct machine *m, const struct machine_gpu *gpu)
 {
 	static const struct {
 		const char *name;
@@ -179,11 +163,10 @@ static int ip_discovery(const struct machine *m, const struct machine_gpu *gpu)
 		{"NBIF", 108, 7, 9, 0},	 {"MP0", 255, 13, 0, 6},
 	};
 	char path[PATH_BYTES], name[64], id[8];
-	int status = 0;
 
 	if (m->profile->gfx_target_version < GFX942)
-		return 0;
-	for (size_t i = 0; i < sizeof(ips) / sizeof(ips[0]) && !status; i++) {
+		return;
+	for (size_t i = 0; i < sizeof(ips) / sizeof(ips[0]); i++) {
 		const struct {
 			const char *name;
 			unsigned value;
@@ -193,90 +176,73 @@ static int ip_discovery(const struct machine *m, const struct machine_gpu *gpu)
 			     {"minor", ips[i].minor},
 			     {"revision", ips[i].revision}};
 
-		for (size_t j = 0; j < sizeof(files) / sizeof(files[0]) && !status; j++) {
+		for (size_t j = 0; j < sizeof(files) / sizeof(files[0]); j++) {
 			snprintf(name, sizeof(name), "ip_discovery/die/0/%u/0/%s", ips[i].id,
 				 files[j].name);
 			pci_path(path, gpu->bus, name);
-			status = tree_file(path, "%u\n", files[j].value);
+			tree_file(path, "%u\n", files[j].value);
 		}
 		snprintf(name, sizeof(name), "ip_discovery/die/0/%s", ips[i].name);
 		snprintf(id, sizeof(id), "%u", ips[i].id);
 		pci_path(path, gpu->bus, name);
-		if (!status)
-			status = tree_link(path, id);
+		tree_link(path, id);
 	}
-	return status;
 }
 
-static int pci_device(const struct machine *m, const struct machine_gpu *gpu)
+static void pci_device(const struct machine *m, const struct machine_gpu *gpu)
 {
 	char path[PATH_BYTES], target[PATH_BYTES];
-	int status = pci_identity(m, gpu);
 
-	if (!status)
-		status = pci_config(m, gpu);
-	if (!status)
-		status = pci_memory(m, gpu);
-	if (!status)
-		status = partition_mode(m, gpu);
-	if (!status)
-		status = ip_discovery(m, gpu);
+	pci_identity(m, gpu);
+	pci_config(m, gpu);
+	pci_memory(m, gpu);
+	partition_mode(m, gpu);
+	ip_discovery(m, gpu);
 	pci_path(path, gpu->bus, "subsystem");
-	if (!status)
-		status = tree_link(path, "../../../bus/pci");
+	tree_link(path, "../../../bus/pci");
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/0000:%02x:00.0", gpu->bus);
 	snprintf(target, sizeof(target), "../../../devices/pci0000:00/0000:%02x:00.0", gpu->bus);
-	return status ? status : tree_link(path, target);
+	tree_link(path, target);
 }
 
 /* Writes the platform device of a partition in mode CPX. */
-static int partition_device(unsigned index)
+static void partition_device(unsigned index)
 {
 	char path[PATH_BYTES];
 
 	snprintf(path, sizeof(path), "sys/devices/platform/amdgpu_xcp_%u/subsystem", index);
-	return tree_link(path, "../../../bus/platform");
+	tree_link(path, "../../../bus/platform");
 }
 
 /* Writes the files of the driver's module. */
-static int module(const struct machine *m)
+static void module(const struct machine *m)
 {
-	int status = tree_file("sys/module/amdgpu/initstate", "live\n");
-
-	if (!status)
-		status = tree_file("sys/module/amdgpu/refcnt", "%u\n", m->n_gpus);
-	if (!status)
-		status = tree_file("sys/module/amdgpu/version", "%s\n",
-				   kfdabi_kernel_name(m->kernel));
-	if (!status)
-		status = tree_dir("sys/module/amdgpu/holders");
+	tree_file("sys/module/amdgpu/initstate", "live\n");
+	tree_file("sys/module/amdgpu/refcnt", "%u\n", m->n_gpus);
+	tree_file("sys/module/amdgpu/version", "%s\n", kfdabi_kernel_name(m->kernel));
+	tree_dir("sys/module/amdgpu/holders");
 	/* The parameters with which the simulated driver was loaded. */
-	if (!status)
-		status = tree_file("sys/module/amdgpu/parameters/cwsr_enable", "%u\n",
-				   (unsigned)m->node_profile.cwsr_enable);
-	if (!status)
-		status = tree_file("sys/module/amdgpu/parameters/sched_policy", "0\n");
-	return status;
+	tree_file("sys/module/amdgpu/parameters/cwsr_enable", "%u\n",
+		  (unsigned)m->node_profile.cwsr_enable);
+	tree_file("sys/module/amdgpu/parameters/sched_policy", "0\n");
 }
 
-int pci_write(const struct machine *m)
+void pci_write(const struct machine *m)
 {
 	char device[PATH_BYTES];
 	unsigned xcp = 0;
-	int status = 0;
 
-	for (unsigned i = 0; i < m->n_gpus && !status; i++)
-		status = pci_device(m, &m->gpus[i]);
-	for (unsigned i = 0; i < m->n_nodes && !status; i++) {
+	for (unsigned i = 0; i < m->n_gpus; i++)
+		pci_device(m, &m->gpus[i]);
+	for (unsigned i = 0; i < m->n_nodes; i++) {
 		if (!m->nodes[i].partition) {
 			snprintf(device, sizeof(device), "devices/pci0000:00/0000:%02x:00.0",
 				 m->gpus[m->nodes[i].gpu].bus);
 		} else {
 			snprintf(device, sizeof(device), "devices/platform/amdgpu_xcp_%u", xcp);
-			status = partition_device(xcp++);
+			partition_device(xcp++);
 		}
-		if (!status)
-			status = drm_device(device, i);
+		drm_device(device, i);
 	}
-	return status ? status : module(m);
+	module(m);
 }

@@ -221,7 +221,7 @@ static int on_line(void *user, const char *section, const char *name, const char
 	return store(profile, key, value) == 0;
 }
 
-int profile_load(const char *name, struct profile *out)
+void profile_load(const char *name, struct profile *out)
 {
 	struct profile_reading reading = {.profile = out};
 	char known[256] = "";
@@ -238,25 +238,23 @@ int profile_load(const char *name, struct profile *out)
 			 i ? ", " : "", profiles[i].name);
 	}
 	if (!text)
-		return complain(STATUS_USAGE, "there is no GPU profile '%s'; known: %s", name,
-				known);
+		die(STATUS_USAGE, "there is no GPU profile '%s'; known: %s", name, known);
 
 	memset(out, 0, sizeof(*out));
 	snprintf(out->name, sizeof(out->name), "%s", name);
 	line = ini_parse_string(text, on_line, &reading);
 	if (line)
-		return complain(STATUS_FAILED,
-				"line %d of the profile %s is not a known key with a value it may "
-				"have: correct the file and build again",
-				line, name);
+		die(STATUS_FAILED,
+		    "line %d of the profile %s is not a known key with a value it may "
+		    "have: correct the file and build again",
+		    line, name);
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		if (!reading.seen[i])
-			return complain(STATUS_FAILED,
-					"the profile %s lacks %s: add it and build again", name,
-					keys[i].name);
+			die(STATUS_FAILED, "the profile %s lacks %s: add it and build again", name,
+			    keys[i].name);
 	}
 	out->partitions = cpx ? (uint32_t)out->num_xcc : 1;
-	return profile_check(out);
+	profile_check(out);
 }
 
 const char *profile_name(size_t index)
@@ -274,7 +272,7 @@ static void list_keys(char *out, size_t size)
 					 keys[i].name);
 }
 
-int profile_set(struct profile *profile, const char *assignment)
+void profile_set(struct profile *profile, const char *assignment)
 {
 	const char *equals = strchr(assignment, '=');
 	const struct profile_key *key;
@@ -283,30 +281,27 @@ int profile_set(struct profile *profile, const char *assignment)
 	int rc;
 
 	if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof(name))
-		return complain(STATUS_USAGE,
-				"--set takes KEY=VALUE, such as bounce_us=200, not '%s'",
-				assignment);
+		die(STATUS_USAGE, "--set takes KEY=VALUE, such as bounce_us=200, not '%s'",
+		    assignment);
 	memcpy(name, assignment, (size_t)(equals - assignment));
 	key = find_key(name);
 	if (!key) {
 		list_keys(known, sizeof(known));
-		return complain(STATUS_USAGE, "--set: there is no key '%s'; known: %s", name,
-				known);
+		die(STATUS_USAGE, "--set: there is no key '%s'; known: %s", name, known);
 	}
 	rc = store(profile, key, equals + 1);
 	if (rc == -ERANGE)
-		return complain(STATUS_USAGE, "--set: %s must be from %.15g to %.15g, not %s", name,
-				key->min, key->max, equals + 1);
+		die(STATUS_USAGE, "--set: %s must be from %.15g to %.15g, not %s", name, key->min,
+		    key->max, equals + 1);
 	if (rc && key->words[0])
-		return complain(STATUS_USAGE, "--set: %s must be %s or %s, not '%s'", name,
-				key->words[0], key->words[1], equals + 1);
+		die(STATUS_USAGE, "--set: %s must be %s or %s, not '%s'", name, key->words[0],
+		    key->words[1], equals + 1);
 	if (rc)
-		return complain(STATUS_USAGE, "--set: %s must be %s, not '%s'", name,
-				key->real ? "a number" : "a whole number", equals + 1);
-	return 0;
+		die(STATUS_USAGE, "--set: %s must be %s, not '%s'", name,
+		    key->real ? "a number" : "a whole number", equals + 1);
 }
 
-int profile_check(const struct profile *p)
+void profile_check(const struct profile *p)
 {
 	const char *fault =
 		p->simd_count % p->simd_per_cu ? "simd_count must be a multiple of simd_per_cu"
@@ -323,7 +318,8 @@ int profile_check(const struct profile *p)
 			? "cwsr_size must be 0 or larger than ctl_stack_size"
 			: NULL;
 
-	return fault ? complain(STATUS_USAGE, "%s", fault) : 0;
+	if (fault)
+		die(STATUS_USAGE, "%s", fault);
 }
 
 /* 1 GB/s is 1000 bytes per microsecond. */

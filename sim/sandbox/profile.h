@@ -55,13 +55,12 @@ struct profile {
 	uint64_t enable_leaves_unmapped; /* 0 or 1 */
 };
 
-/* These functions return 0 or an exit status after an error message (say.h). profile_load() reads
- * and checks the built-in profile @name. */
-int profile_load(const char *name, struct profile *out);
+/* Reads and checks the built-in profile @name. */
+void profile_load(const char *name, struct profile *out);
 /* Sets one key; @assignment is "KEY=VALUE". */
-int profile_set(struct profile *profile, const char *assignment);
+void profile_set(struct profile *profile, const char *assignment);
 /* Checks whether the values, after all --set, are those of a possible GPU. */
-int profile_check(const struct profile *profile);
+void profile_check(const struct profile *profile);
 
 /* Returns the names that --gpu accepts, in the order in which --break tries them; NULL
  * after the last. */

@@ -21,41 +21,38 @@
 
 /* Checks that the directory can be a root: it must contain a system, that is, have a
  * directory /usr. */
-static int find_dir(struct root *root, const char *directory)
+static void find_dir(struct root *root, const char *directory)
 {
 	char path[PATH_MAX + 8];
 	struct stat st;
 
 	if (!realpath(directory, root->directory))
-		return complain(STATUS_USAGE, "cannot change root to %s (%s)", directory,
-				strerror(errno));
+		die(STATUS_USAGE, "cannot change root to %s (%s)", directory, strerror(errno));
 	if (stat(root->directory, &st) || !S_ISDIR(st.st_mode))
-		return complain(STATUS_USAGE, "cannot change root to %s: it is not a directory",
-				directory);
+		die(STATUS_USAGE, "cannot change root to %s: it is not a directory", directory);
 	if (!strcmp(root->directory, "/"))
-		return complain(STATUS_USAGE, "--root / is the present root: omit it");
+		die(STATUS_USAGE, "--root / is the present root: omit it");
 	snprintf(path, sizeof(path), "%s/usr", root->directory);
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return complain(STATUS_USAGE,
-				"cannot change root to %s: it has no system (no directory /usr); "
-				"packaging/roots.sh creates such directories",
-				directory);
-	return 0;
+		die(STATUS_USAGE,
+		    "cannot change root to %s: it has no system (no directory /usr); "
+		    "packaging/roots.sh creates such directories",
+		    directory);
 }
 
-int root_find(struct root *root, const char *directory)
+void root_find(struct root *root, const char *directory)
 {
 	ssize_t n;
 
 	root->directory[0] = '\0';
 	if (!getcwd(root->cwd, sizeof(root->cwd)))
-		return complain(STATUS_FAILED, "cannot find the working directory (%s)",
-				strerror(errno));
+		die(STATUS_FAILED, "cannot find the working directory (%s)", strerror(errno));
 	n = readlink("/proc/self/exe", root->programs, sizeof(root->programs) - 1);
 	root->programs[n < 0 ? 0 : n] = '\0';
 	if (strrchr(root->programs, '/'))
 		*strrchr(root->programs, '/') = '\0';
-	return directory ? find_dir(root, directory) : 0;
+	if (directory)
+		find_dir(root, directory);
 }
 
 /* Returns whether the path is the directory or below it. */
@@ -75,15 +72,14 @@ static const char *host_path(const char *path, char *out, size_t size)
 	return out;
 }
 
-static int fail(const char *what, const char *path)
+static _Noreturn void fail(const char *what, const char *path)
 {
-	return complain(STATUS_IMPOSSIBLE, "cannot %s %s in the new root (%s)", what, path,
-			strerror(errno));
+	die(STATUS_IMPOSSIBLE, "cannot %s %s in the new root (%s)", what, path, strerror(errno));
 }
 
 /* Creates the directories of `path` in the new root, each with the mode of the other system's
  * directory of that name. */
-static int make_dirs(const struct root *root, const char *path)
+static void make_dirs(const struct root *root, const char *path)
 {
 	char name[2 * PATH_MAX], theirs[2 * PATH_MAX], part[PATH_MAX];
 	struct stat st;
@@ -96,27 +92,23 @@ static int make_dirs(const struct root *root, const char *path)
 		snprintf(theirs, sizeof(theirs), "%s%s", root->directory, part);
 		if (mkdir(name, 0755)) {
 			if (errno != EEXIST)
-				return fail("make", path);
+				fail("make", path);
 			continue;
 		}
 		if (!stat(theirs, &st) && S_ISDIR(st.st_mode) && chmod(name, st.st_mode & 07777))
-			return fail("make", path);
+			fail("make", path);
 	}
-	return 0;
 }
 
 /* Bind-mounts a directory of the host at the same path in the new root. */
-static int bind_in(const struct root *root, const char *path)
+static void bind_in(const struct root *root, const char *path)
 {
 	char host[2 * PATH_MAX], name[2 * PATH_MAX];
-	int status = make_dirs(root, path);
 
-	if (status)
-		return status;
+	make_dirs(root, path);
 	snprintf(name, sizeof(name), "%s%s", NEW_ROOT, path);
 	if (mount(host_path(path, host, sizeof(host)), name, NULL, MS_BIND | MS_REC, NULL))
-		return fail("bind", path);
-	return 0;
+		fail("bind", path);
 }
 
 /* Returns whether a directory of the host needs a bind mount of its own. Directories below /dev,
@@ -134,7 +126,7 @@ static bool to_bind(const char *path)
 	return true;
 }
 
-int root_build(const struct root *root, bool virtual_time, int *fd)
+int root_build(const struct root *root, bool virtual_time)
 {
 	static const char *const own_trees[] = {"/proc", "/sys", "/dev"};
 	char cwd[2 * PATH_MAX], programs[2 * PATH_MAX], host[2 * PATH_MAX];
@@ -145,43 +137,41 @@ int root_build(const struct root *root, bool virtual_time, int *fd)
 				      cwd,
 				      programs,
 				      NULL};
-	int status = tree_dir("root");
+	int fd;
 
-	if (!status && mount("kfdsim-root", NEW_ROOT, "tmpfs", MS_NOSUID, "mode=755"))
-		status = fail("mount", "/");
-	for (size_t i = 0; i < sizeof(own_trees) / sizeof(own_trees[0]) && !status; i++)
-		status = bind_in(root, own_trees[i]);
-	if (!status)
-		status = make_dirs(root, "/run");
-	if (!status && virtual_time)
-		status = tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
+	tree_dir("root");
+	if (mount("kfdsim-root", NEW_ROOT, "tmpfs", MS_NOSUID, "mode=755"))
+		fail("mount", "/");
+	for (size_t i = 0; i < sizeof(own_trees) / sizeof(own_trees[0]); i++)
+		bind_in(root, own_trees[i]);
+	make_dirs(root, "/run");
+	if (virtual_time)
+		tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
 	/* If one directory contains the other, its bind mount shows both. */
-	if (!status && to_bind(root->cwd))
-		status = bind_in(root, root->cwd);
-	if (!status && to_bind(root->programs) && !inside(root->programs, root->cwd))
-		status = bind_in(root, root->programs);
+	if (to_bind(root->cwd))
+		bind_in(root, root->cwd);
+	if (to_bind(root->programs) && !inside(root->programs, root->cwd))
+		bind_in(root, root->programs);
 	snprintf(cwd, sizeof(cwd), "%s%s", NEW_ROOT, root->cwd);
 	snprintf(programs, sizeof(programs), "%s%s", NEW_ROOT, root->programs);
-	if (!status)
-		status = merge(host_path(root->directory, host, sizeof(host)), NEW_ROOT, opaque);
-	if (status)
-		return status;
-	*fd = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *fd < 0 ? fail("open", "/") : 0;
+	merge(host_path(root->directory, host, sizeof(host)), NEW_ROOT, opaque);
+	fd = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		fail("open", "/");
+	return fd;
 }
 
-int root_enter(int fd)
+void root_enter(int fd)
 {
 	char run[64];
 
 	snprintf(run, sizeof(run), "/proc/self/fd/%d/run", fd);
 	if (mount("/run", run, NULL, MS_BIND | MS_REC, NULL))
-		return fail("bind", "/run");
+		fail("bind", "/run");
 	/* pivot_root(".", ".") stacks the old root on top of the new one, from where
 	 * it is unmounted. */
 	if (fchdir(fd) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
 	    chdir("/"))
-		return complain(STATUS_IMPOSSIBLE, "cannot change root (%s)", strerror(errno));
+		die(STATUS_IMPOSSIBLE, "cannot change root (%s)", strerror(errno));
 	close(fd);
-	return 0;
 }

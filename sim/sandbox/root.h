@@ -17,15 +17,13 @@ struct root {
 	char programs[PATH_MAX];
 };
 
-/* All functions return 0 or an exit status after an error message (say.h). */
-
 /* Fills *root. `directory`: the new root, NULL: none. Called before anything is mounted. */
-int root_find(struct root *root, const char *directory);
+void root_find(struct root *root, const char *directory);
 /* Builds the new root. Called in the simulation's mount namespace, while the tree (mounts.h)
- * is still visible and everything except /run is in place. *fd: the new root directory, owned
+ * is still visible and everything except /run is in place. Returns the new root directory, owned
  * by the caller. */
-int root_build(const struct root *root, bool virtual_time, int *fd);
+int root_build(const struct root *root, bool virtual_time);
 /* Changes the root directory and closes fd. Called when /run is in place, too. */
-int root_enter(int fd);
+void root_enter(int fd);
 
 #endif

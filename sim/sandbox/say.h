@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Error reporting of kfdsim: the function that detects an error prints one line on stderr and
- * returns the exit status, which its callers pass on. 0 means success.
- */
+/* Error reporting of kfdsim: one line on stderr. A function that cannot do its work ends the process with
+ * an exit status: nothing that it has made outlives the process and its namespaces. */
 #ifndef KFDSHIM_SIM_SANDBOX_SAY_H
 #define KFDSHIM_SIM_SANDBOX_SAY_H
 
@@ -10,6 +8,12 @@
 #define STATUS_USAGE 2	     /* usage error */
 #define STATUS_IMPOSSIBLE 77 /* not possible on this machine */
 
+/* What end() calls first; NULL: nothing. */
+extern void (*before_end)(void);
+/* Ends the process, when the reason has been printed. */
+_Noreturn void end(int status);
+/* Prints "kfdsim: TEXT" and ends the process. */
+_Noreturn void die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "kfdsim: TEXT" and returns `status`. */
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -110,7 +110,7 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	if (error == EACCES && !is_in_path(spawn->command[0]))
 		error = ENOENT;
 	status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-	_exit(complain(status, "cannot run %s (%s)", spawn->command[0], strerror(error)));
+	die(status, "cannot run %s (%s)", spawn->command[0], strerror(error));
 }
 
 /* Converts a wait status to an exit status, 128 + n for signal n. */
@@ -143,26 +143,23 @@ static _Noreturn void reap(pid_t command, bool wait_all)
  * supervisor, waits for its "go ahead", starts the command and reaps. */
 static _Noreturn void init_main(const struct spawn *spawn, int control)
 {
-	int listener, pidfd, rc, status;
+	int listener, pidfd, rc;
 	pid_t command;
 	char byte;
 
+	before_end = NULL; /* the supervisor does that */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-		_exit(complain(STATUS_FAILED, "cannot tie the simulation to kfdsim (%s)",
-			       strerror(errno)));
+		die(STATUS_FAILED, "cannot tie the simulation to kfdsim (%s)", strerror(errno));
 	prctl(PR_SET_NAME, "kfdsim-init");
-	status = mounts_sim(spawn->root, spawn->virtual_time);
-	if (status)
-		_exit(status);
+	mounts_sim(spawn->root, spawn->virtual_time);
 	rc = notify_filter_install(spawn->trap_open, &listener);
 	if (rc == -EBUSY)
-		_exit(complain(STATUS_IMPOSSIBLE,
-			       "this process already has a seccomp listener (of another kfdsim, or "
-			       "a container runtime), and there can be only one: start kfdsim "
-			       "outside"));
+		die(STATUS_IMPOSSIBLE,
+		    "this process already has a seccomp listener (of another kfdsim, or "
+		    "a container runtime), and there can be only one: start kfdsim "
+		    "outside");
 	if (rc)
-		_exit(complain(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)",
-			       strerror(-rc)));
+		die(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)", strerror(-rc));
 	if (send_fd(control, listener))
 		_exit(STATUS_FAILED);
 	close(listener);
@@ -172,7 +169,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 
 	command = fork();
 	if (command < 0)
-		_exit(complain(STATUS_FAILED, "cannot start the command (%s)", strerror(errno)));
+		die(STATUS_FAILED, "cannot start the command (%s)", strerror(errno));
 	if (!command)
 		run_command(spawn);
 	pidfd = (int)syscall(SYS_pidfd_open, command, 0);
@@ -184,7 +181,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	reap(command, spawn->wait_all);
 }
 
-int spawn_init(const struct spawn *spawn, struct sim_init *out)
+void spawn_init(const struct spawn *spawn, struct sim_init *out)
 {
 	const unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD;
 	int sock[2], status;
@@ -192,13 +189,13 @@ int spawn_init(const struct spawn *spawn, struct sim_init *out)
 	long pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
-		return complain(STATUS_FAILED, "cannot make a socket pair (%s)", strerror(errno));
+		die(STATUS_FAILED, "cannot make a socket pair (%s)", strerror(errno));
 	pid = syscall(SYS_clone, flags, NULL, &out->pidfd, NULL, 0UL);
 	if (pid < 0)
-		return complain(STATUS_IMPOSSIBLE,
-				"cannot make a pid namespace (%s): run kfdsim as root, or allow "
-				"user namespaces",
-				strerror(errno));
+		die(STATUS_IMPOSSIBLE,
+		    "cannot make a pid namespace (%s): run kfdsim as root, or allow "
+		    "user namespaces",
+		    strerror(errno));
 	if (!pid) {
 		close(sock[0]);
 		init_main(spawn, sock[1]);
@@ -210,32 +207,22 @@ int spawn_init(const struct spawn *spawn, struct sim_init *out)
 	if (out->listener < 0) {
 		/* The init process has printed the reason. */
 		status = spawn_wait(out, &killed);
-		return status ? status : STATUS_FAILED;
+		end(status ? status : STATUS_FAILED);
 	}
-	return 0;
 }
 
-int spawn_go(const struct sim_init *init)
+void spawn_go(const struct sim_init *init)
 {
 	char byte = 1;
 
 	if (send(init->control, &byte, 1, MSG_NOSIGNAL) != 1)
-		return complain(STATUS_FAILED, "the init process of the simulation has ended (%s)",
-				strerror(errno));
-	return 0;
+		die(STATUS_FAILED, "the init process of the simulation has ended (%s)",
+		    strerror(errno));
 }
 
 int spawn_command_pidfd(const struct sim_init *init)
 {
 	return receive_fd(init->control);
-}
-
-void spawn_kill(const struct sim_init *init)
-{
-	bool killed;
-
-	kill(init->pid, SIGKILL);
-	spawn_wait(init, &killed);
 }
 
 int spawn_wait(const struct sim_init *init, bool *killed)

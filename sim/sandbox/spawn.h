@@ -37,16 +37,13 @@ struct sim_init {
 	int listener; /* listener of the seccomp user notification */
 };
 
-/* Starts the init process and waits until its file systems and its filter are in place. Returns 0
- * or an exit status after an error message; in that case no process is left. The calling thread
+/* Starts the init process and waits until its file systems and its filter are in place. The calling thread
  * must live as long as the simulation, because the init process dies with it (PR_SET_PDEATHSIG). */
-int spawn_init(const struct spawn *spawn, struct sim_init *out);
+void spawn_init(const struct spawn *spawn, struct sim_init *out);
 /* Lets the init process start the command. From here on the listener must be served. */
-int spawn_go(const struct sim_init *init);
+void spawn_go(const struct sim_init *init);
 /* Receives the command's pidfd; -1 if there is none. Blocks. */
 int spawn_command_pidfd(const struct sim_init *init);
-/* Kills the simulation and waits until all its processes have ended. */
-void spawn_kill(const struct sim_init *init);
 /* Waits for the end of the init process. Returns its exit status, or 128 + n with *killed set if
  * signal n ended it. */
 int spawn_wait(const struct sim_init *init, bool *killed);

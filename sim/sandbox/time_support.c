@@ -78,43 +78,38 @@ static pid_t start_sleeper(int pipe_end[2])
 }
 
 /* Checks the files of /proc that the proof of idleness reads. */
-static int check_sleeper(pid_t sleeper)
+static void check_sleeper(pid_t sleeper)
 {
 	if (!shows(sleeper, "wchan", "0"))
-		return complain(
-			STATUS_IMPOSSIBLE,
-			"--virtual needs /proc/PID/wchan with the function in which a thread "
-			"waits, which this kernel does not show (CONFIG_KALLSYMS): " INSTEAD);
+		die(STATUS_IMPOSSIBLE,
+		    "--virtual needs /proc/PID/wchan with the function in which a thread "
+		    "waits, which this kernel does not show (CONFIG_KALLSYMS): " INSTEAD);
 	if (!shows(sleeper, "syscall", "running"))
-		return complain(
-			STATUS_IMPOSSIBLE,
-			"--virtual needs /proc/PID/syscall, which this kernel does not have, "
-			"or a security module hides: " INSTEAD);
-	return 0;
+		die(STATUS_IMPOSSIBLE,
+		    "--virtual needs /proc/PID/syscall, which this kernel does not have, "
+		    "or a security module hides: " INSTEAD);
 }
 
-int time_support_check(void)
+void time_support_check(void)
 {
-	int pipe_end[2], status;
+	int pipe_end[2];
 	pid_t sleeper;
 
 	if (!has_futex_waitv())
-		return complain(
-			STATUS_IMPOSSIBLE,
-			"--virtual needs the system call futex_waitv, which this kernel does "
-			"not have (Linux 5.16 or later has it) or a container's filter refuses: "
-			"allow it in the filter, " INSTEAD);
+		die(STATUS_IMPOSSIBLE,
+		    "--virtual needs the system call futex_waitv, which this kernel does "
+		    "not have (Linux 5.16 or later has it) or a container's filter refuses: "
+		    "allow it in the filter, " INSTEAD);
 	if (access("/proc/loadavg", R_OK))
-		return complain(STATUS_IMPOSSIBLE,
-				"--virtual needs /proc/loadavg (%s), which a /proc with subset=pid "
-				"does not have: mount it without subset, or use --real-time",
-				strerror(errno));
+		die(STATUS_IMPOSSIBLE,
+		    "--virtual needs /proc/loadavg (%s), which a /proc with subset=pid "
+		    "does not have: mount it without subset, or use --real-time",
+		    strerror(errno));
 	sleeper = start_sleeper(pipe_end);
 	if (sleeper < 0)
-		return complain(STATUS_FAILED, "cannot start a process (%s)", strerror(errno));
-	status = check_sleeper(sleeper);
+		die(STATUS_FAILED, "cannot start a process (%s)", strerror(errno));
+	check_sleeper(sleeper);
 	close(pipe_end[0]);
 	close(pipe_end[1]);
 	TEMP_FAILURE_RETRY(waitpid(sleeper, NULL, 0));
-	return status;
 }

@@ -85,20 +85,20 @@ static unsigned count_links(const struct machine *m, unsigned node, bool direct)
 	return n;
 }
 
-static int write_link(const char *kind, unsigned index, unsigned from, unsigned to,
-		      const struct io_link *link)
+static void write_link(const char *kind, unsigned index, unsigned from, unsigned to,
+		       const struct io_link *link)
 {
 	char path[PATH_BYTES];
 
 	snprintf(path, sizeof(path), NODES "/%u/%s/%u/properties", from, kind, index);
-	return tree_file(path,
-			 "type %d\nversion_major 0\nversion_minor 0\nnode_from %u\nnode_to %u\n"
-			 "weight %" PRIu64 "\nmin_latency 0\nmax_latency 0\n"
-			 "min_bandwidth %" PRIu64 "\nmax_bandwidth %" PRIu64 "\n"
-			 "recommended_transfer_size 0\nrecommended_sdma_engine_id_mask %u\n"
-			 "flags %d\n",
-			 link->type, from, to, link->weight, link->min_mb_per_s, link->max_mb_per_s,
-			 link->engines, LINK_ENABLED);
+	tree_file(path,
+		  "type %d\nversion_major 0\nversion_minor 0\nnode_from %u\nnode_to %u\n"
+		  "weight %" PRIu64 "\nmin_latency 0\nmax_latency 0\n"
+		  "min_bandwidth %" PRIu64 "\nmax_bandwidth %" PRIu64 "\n"
+		  "recommended_transfer_size 0\nrecommended_sdma_engine_id_mask %u\n"
+		  "flags %d\n",
+		  link->type, from, to, link->weight, link->min_mb_per_s, link->max_mb_per_s,
+		  link->engines, LINK_ENABLED);
 }
 
 static struct io_link host_link(const struct machine *m)
@@ -111,142 +111,123 @@ static struct io_link host_link(const struct machine *m)
 
 /* Writes the links of a GPU node: io_links to the CPU and to nodes with a direct link, p2p_links to
  * the others, through the CPU. */
-static int gpu_links(const struct machine *m, unsigned node)
+static void gpu_links(const struct machine *m, unsigned node)
 {
 	struct io_link link = host_link(m);
 	const struct io_link over_cpu = {.type = LINK_PCIE, .weight = 2 * m->profile->link_weight};
 	unsigned direct = 0, indirect = 0;
 	char path[PATH_BYTES];
-	int status = write_link("io_links", direct++, node + 1, 0, &link);
 
-	for (unsigned i = 0; i < m->n_nodes && !status; i++) {
+	write_link("io_links", direct++, node + 1, 0, &link);
+	for (unsigned i = 0; i < m->n_nodes; i++) {
 		if (i == node)
 			continue;
 		if (direct_link(m, node, i, &link))
-			status = write_link("io_links", direct++, node + 1, i + 1, &link);
+			write_link("io_links", direct++, node + 1, i + 1, &link);
 		else
-			status = write_link("p2p_links", indirect++, node + 1, i + 1, &over_cpu);
+			write_link("p2p_links", indirect++, node + 1, i + 1, &over_cpu);
 	}
-	if (status || indirect)
-		return status;
+	if (indirect)
+		return;
 	snprintf(path, sizeof(path), NODES "/%u/p2p_links", node + 1);
-	return tree_dir(path);
+	tree_dir(path);
 }
 
-static int cpu_properties(const struct machine *m)
+static void cpu_properties(const struct machine *m)
 {
-	return tree_file(NODES "/0/properties",
-			 "cpu_cores_count %ld\nsimd_count 0\nmem_banks_count 1\n"
-			 "caches_count 0\nio_links_count %u\np2p_links_count 0\n"
-			 "cpu_core_id_base 0\nsimd_id_base 0\nmax_waves_per_simd 0\n"
-			 "lds_size_in_kb 0\ngds_size_in_kb 0\nnum_gws 0\n"
-			 "wave_front_size 0\narray_count 0\nsimd_arrays_per_engine 0\n"
-			 "cu_per_simd_array 0\nsimd_per_cu 0\nmax_slots_scratch_cu 0\n"
-			 "gfx_target_version 0\nvendor_id 0\ndevice_id 0\nlocation_id 0\n"
-			 "domain 0\ndrm_render_minor 0\nhive_id 0\nnum_sdma_engines 0\n"
-			 "num_sdma_xgmi_engines 0\nnum_sdma_queues_per_engine 0\n"
-			 "num_cp_queues 0\nmax_engine_clk_ccompute %" PRIu64 "\n",
-			 sysconf(_SC_NPROCESSORS_ONLN), m->n_nodes,
-			 m->profile->max_engine_clk_ccompute);
+	tree_file(NODES "/0/properties",
+		  "cpu_cores_count %ld\nsimd_count 0\nmem_banks_count 1\n"
+		  "caches_count 0\nio_links_count %u\np2p_links_count 0\n"
+		  "cpu_core_id_base 0\nsimd_id_base 0\nmax_waves_per_simd 0\n"
+		  "lds_size_in_kb 0\ngds_size_in_kb 0\nnum_gws 0\n"
+		  "wave_front_size 0\narray_count 0\nsimd_arrays_per_engine 0\n"
+		  "cu_per_simd_array 0\nsimd_per_cu 0\nmax_slots_scratch_cu 0\n"
+		  "gfx_target_version 0\nvendor_id 0\ndevice_id 0\nlocation_id 0\n"
+		  "domain 0\ndrm_render_minor 0\nhive_id 0\nnum_sdma_engines 0\n"
+		  "num_sdma_xgmi_engines 0\nnum_sdma_queues_per_engine 0\n"
+		  "num_cp_queues 0\nmax_engine_clk_ccompute %" PRIu64 "\n",
+		  sysconf(_SC_NPROCESSORS_ONLN), m->n_nodes, m->profile->max_engine_clk_ccompute);
 }
 
-static int cpu_node(const struct machine *m)
+static void cpu_node(const struct machine *m)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct io_link link = host_link(m);
-	int status = tree_file(NODES "/0/gpu_id", "%d\n",
-			       m->broken_rule == RULE_topology_cpu_has_no_gpu_id);
 
-	if (!status)
-		status = tree_file(NODES "/0/name", "\n");
-	if (!status)
-		status = cpu_properties(m);
-	if (!status)
-		status = tree_file(NODES "/0/mem_banks/0/properties",
-				   "heap_type %d\nsize_in_bytes %" PRIu64
-				   "\nflags 0\nwidth 64\nmem_clk_max 3200\n",
-				   HEAP_SYSTEM, memory);
-	if (!status)
-		status = tree_dir(NODES "/0/caches");
-	if (!status)
-		status = tree_dir(NODES "/0/p2p_links");
-	for (unsigned i = 0; i < m->n_nodes && !status; i++)
-		status = write_link("io_links", i, 0, i + 1, &link);
-	return status;
+	tree_file(NODES "/0/gpu_id", "%d\n", m->broken_rule == RULE_topology_cpu_has_no_gpu_id);
+	tree_file(NODES "/0/name", "\n");
+	cpu_properties(m);
+	tree_file(NODES "/0/mem_banks/0/properties",
+		  "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\nwidth 64\nmem_clk_max 3200\n",
+		  HEAP_SYSTEM, memory);
+	tree_dir(NODES "/0/caches");
+	tree_dir(NODES "/0/p2p_links");
+	for (unsigned i = 0; i < m->n_nodes; i++)
+		write_link("io_links", i, 0, i + 1, &link);
 }
 
-static int gpu_properties(const struct machine *m, unsigned node, const char *path)
+static void gpu_properties(const struct machine *m, unsigned node, const char *path)
 {
 	const struct profile *p = &m->node_profile;
 	const struct machine_gpu *gpu = &m->gpus[m->nodes[node].gpu];
 	unsigned far = m->broken_rule == RULE_topology_gpu_names_its_render_node ? UNUSED_MINOR : 0;
 
-	return tree_file(
-		path,
-		"cpu_cores_count 0\nsimd_count %" PRIu64 "\nmem_banks_count 1\ncaches_count %u\n"
-		"io_links_count %u\np2p_links_count %u\ncpu_core_id_base 0\nsimd_id_base %u\n"
-		"max_waves_per_simd %" PRIu64 "\nlds_size_in_kb %" PRIu64 "\ngds_size_in_kb 0\n"
-		"num_gws %" PRIu64 "\nwave_front_size %" PRIu64 "\narray_count %" PRIu64 "\n"
-		"simd_arrays_per_engine %" PRIu64 "\ncu_per_simd_array %" PRIu64 "\n"
-		"simd_per_cu %" PRIu64 "\nmax_slots_scratch_cu %" PRIu64 "\n"
-		"gfx_target_version %" PRIu64 "\nvendor_id %u\ndevice_id %" PRIu64 "\n"
-		"location_id %u\ndomain 0\ndrm_render_minor %u\nhive_id %" PRIu64 "\n"
-		"num_sdma_engines %" PRIu64 "\nnum_sdma_xgmi_engines %" PRIu64 "\n"
-		"num_sdma_queues_per_engine %" PRIu64 "\nnum_cp_queues %" PRIu64 "\n"
-		"cwsr_size %" PRIu64 "\nctl_stack_size %" PRIu64 "\n"
-		"max_engine_clk_fcompute %" PRIu64 "\nlocal_mem_size 0\nfw_version %" PRIu64 "\n"
-		"capability %" PRIu64 "\ndebug_prop %" PRIu64 "\nsdma_fw_version %" PRIu64 "\n"
-		"unique_id %" PRIu64 "\nnum_xcc %" PRIu64 "\nmax_engine_clk_ccompute %" PRIu64 "\n",
-		p->simd_count, caches_count(m), 1 + count_links(m, node, true),
-		count_links(m, node, false), SIMD_ID_BASE, p->max_waves_per_simd, p->lds_size_in_kb,
-		p->num_gws, p->wave_front_size, p->array_count, p->simd_arrays_per_engine,
-		p->cu_per_simd_array, p->simd_per_cu, p->max_slots_scratch_cu,
-		p->gfx_target_version, VENDOR_AMD, p->device_id, m->nodes[node].location,
-		RENDER_MINOR + node + far, gpu->hive_id, p->num_sdma_engines,
-		p->num_sdma_xgmi_engines, p->num_sdma_queues_per_engine, p->num_cp_queues,
-		p->cwsr_size, p->ctl_stack_size, p->max_engine_clk_fcompute, p->fw_version,
-		machine_capability(m), p->debug_prop, p->sdma_fw_version, gpu->unique_id,
-		p->num_xcc, p->max_engine_clk_ccompute);
+	tree_file(path,
+		  "cpu_cores_count 0\nsimd_count %" PRIu64 "\nmem_banks_count 1\ncaches_count %u\n"
+		  "io_links_count %u\np2p_links_count %u\ncpu_core_id_base 0\nsimd_id_base %u\n"
+		  "max_waves_per_simd %" PRIu64 "\nlds_size_in_kb %" PRIu64 "\ngds_size_in_kb 0\n"
+		  "num_gws %" PRIu64 "\nwave_front_size %" PRIu64 "\narray_count %" PRIu64 "\n"
+		  "simd_arrays_per_engine %" PRIu64 "\ncu_per_simd_array %" PRIu64 "\n"
+		  "simd_per_cu %" PRIu64 "\nmax_slots_scratch_cu %" PRIu64 "\n"
+		  "gfx_target_version %" PRIu64 "\nvendor_id %u\ndevice_id %" PRIu64 "\n"
+		  "location_id %u\ndomain 0\ndrm_render_minor %u\nhive_id %" PRIu64 "\n"
+		  "num_sdma_engines %" PRIu64 "\nnum_sdma_xgmi_engines %" PRIu64 "\n"
+		  "num_sdma_queues_per_engine %" PRIu64 "\nnum_cp_queues %" PRIu64 "\n"
+		  "cwsr_size %" PRIu64 "\nctl_stack_size %" PRIu64 "\n"
+		  "max_engine_clk_fcompute %" PRIu64 "\nlocal_mem_size 0\nfw_version %" PRIu64 "\n"
+		  "capability %" PRIu64 "\ndebug_prop %" PRIu64 "\nsdma_fw_version %" PRIu64 "\n"
+		  "unique_id %" PRIu64 "\nnum_xcc %" PRIu64 "\nmax_engine_clk_ccompute %" PRIu64
+		  "\n",
+		  p->simd_count, caches_count(m), 1 + count_links(m, node, true),
+		  count_links(m, node, false), SIMD_ID_BASE, p->max_waves_per_simd,
+		  p->lds_size_in_kb, p->num_gws, p->wave_front_size, p->array_count,
+		  p->simd_arrays_per_engine, p->cu_per_simd_array, p->simd_per_cu,
+		  p->max_slots_scratch_cu, p->gfx_target_version, VENDOR_AMD, p->device_id,
+		  m->nodes[node].location, RENDER_MINOR + node + far, gpu->hive_id,
+		  p->num_sdma_engines, p->num_sdma_xgmi_engines, p->num_sdma_queues_per_engine,
+		  p->num_cp_queues, p->cwsr_size, p->ctl_stack_size, p->max_engine_clk_fcompute,
+		  p->fw_version, machine_capability(m), p->debug_prop, p->sdma_fw_version,
+		  gpu->unique_id, p->num_xcc, p->max_engine_clk_ccompute);
 }
 
-static int gpu_node(const struct machine *m, unsigned node)
+static void gpu_node(const struct machine *m, unsigned node)
 {
 	const struct profile *p = &m->node_profile;
 	unsigned directory = node + 1;
 	char path[PATH_BYTES];
-	int status;
 
 	snprintf(path, sizeof(path), NODES "/%u/gpu_id", directory);
-	status = tree_file(path, "%u\n", m->nodes[node].gpu_id);
+	tree_file(path, "%u\n", m->nodes[node].gpu_id);
 	snprintf(path, sizeof(path), NODES "/%u/name", directory);
-	if (!status)
-		status = tree_file(path, "%s\n", p->asic);
+	tree_file(path, "%s\n", p->asic);
 	snprintf(path, sizeof(path), NODES "/%u/properties", directory);
-	if (!status)
-		status = gpu_properties(m, node, path);
+	gpu_properties(m, node, path);
 	snprintf(path, sizeof(path), NODES "/%u/mem_banks/0/properties", directory);
-	if (!status)
-		status = tree_file(path,
-				   "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\n"
-				   "width %" PRIu64 "\nmem_clk_max %" PRIu64 "\n",
-				   HEAP_FB_PUBLIC, p->vram_bytes, p->mem_width, p->mem_clk_max);
-	if (!status)
-		status = caches_write(m, directory);
-	return status ? status : gpu_links(m, node);
+	tree_file(path,
+		  "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\n"
+		  "width %" PRIu64 "\nmem_clk_max %" PRIu64 "\n",
+		  HEAP_FB_PUBLIC, p->vram_bytes, p->mem_width, p->mem_clk_max);
+	caches_write(m, directory);
+	gpu_links(m, node);
 }
 
-int topology_write(const struct machine *m)
+void topology_write(const struct machine *m)
 {
-	int status = tree_file(TOPOLOGY "/generation_id", "%u\n", 1 + m->n_nodes);
-
-	if (!status)
-		status = tree_file(TOPOLOGY "/system_properties",
-				   "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
-	if (!status)
-		status = tree_link("sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd");
-	if (!status)
-		status = cpu_node(m);
-	for (unsigned i = 0; i < m->n_nodes && !status; i++)
-		status = gpu_node(m, i);
-	return status ? status : pci_write(m);
+	tree_file(TOPOLOGY "/generation_id", "%u\n", 1 + m->n_nodes);
+	tree_file(TOPOLOGY "/system_properties", "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
+	tree_link("sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd");
+	cpu_node(m);
+	for (unsigned i = 0; i < m->n_nodes; i++)
+		gpu_node(m, i);
+	pci_write(m);
 }

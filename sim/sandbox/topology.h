@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sysfs files of the simulated GPUs: text files in the tree (mounts.h) that are written
- * once, before the simulation starts. The functions return 0 or an exit status after an error
- * message (say.h). */
+ * once, before the simulation starts. */
 #ifndef KFDSHIM_SIM_SANDBOX_TOPOLOGY_H
 #define KFDSHIM_SIM_SANDBOX_TOPOLOGY_H
 
@@ -11,14 +10,14 @@
 #define SIMD_ID_BASE 2147487744u
 
 /* Writes all files: the KFD topology, and those of caches_write() and pci_write(). */
-int topology_write(const struct machine *machine);
+void topology_write(const struct machine *machine);
 
 /* topology_caches.c: caches_write() writes the caches of the GPU node in directory `directory`;
  * caches_count() returns their number. */
-int caches_write(const struct machine *machine, unsigned directory);
+void caches_write(const struct machine *machine, unsigned directory);
 unsigned caches_count(const struct machine *machine);
 
 /* pci.c: writes the PCI and DRM devices and the driver's module. */
-int pci_write(const struct machine *machine);
+void pci_write(const struct machine *machine);
 
 #endif

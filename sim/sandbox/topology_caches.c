@@ -91,17 +91,17 @@ struct cache {
 	const char *siblings;
 };
 
-static int write_cache(unsigned directory, unsigned *index, const struct cache *cache)
+static void write_cache(unsigned directory, unsigned *index, const struct cache *cache)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), NODES "/%u/caches/%u/properties", directory, (*index)++);
-	return tree_file(path,
-			 "processor_id_low %u\nlevel %u\nsize %" PRIu64 "\ncache_line_size %" PRIu64
-			 "\ncache_lines_per_tag 1\nassociation 0\nlatency 0\n"
-			 "type %d\nsibling_map %s\n",
-			 SIMD_ID_BASE + cache->first, cache->level, cache->kib, cache->line,
-			 cache->type, cache->siblings);
+	tree_file(path,
+		  "processor_id_low %u\nlevel %u\nsize %" PRIu64 "\ncache_line_size %" PRIu64
+		  "\ncache_lines_per_tag 1\nassociation 0\nlatency 0\n"
+		  "type %d\nsibling_map %s\n",
+		  SIMD_ID_BASE + cache->first, cache->level, cache->kib, cache->line, cache->type,
+		  cache->siblings);
 }
 
 /* Appends MAP_WORD flags as "0," or "1,". The caller replaces the last comma. */
@@ -115,31 +115,30 @@ static char *put_flags(char *to, unsigned flags)
 }
 
 /* Writes one cache for every group of `share` CUs. */
-static int write_groups(const struct machine *machine, unsigned directory, unsigned *index,
-			struct cache cache, unsigned share)
+static void write_groups(const struct machine *machine, unsigned directory, unsigned *index,
+			 struct cache cache, unsigned share)
 {
 	struct shape s = shape_of(&machine->node_profile);
 	char map[2 * MAP_WORD + 1];
 	unsigned flags;
-	int first, status = 0;
+	int first;
 
 	cache.siblings = map;
 	for (unsigned array = 0; array < s.arrays; array++) {
-		for (unsigned slot = 0; slot < s.slots && !status; slot += share) {
+		for (unsigned slot = 0; slot < s.slots; slot += share) {
 			first = group_flags(&s, array, slot, share, &flags);
 			if (first < 0)
 				continue;
 			put_flags(map, flags)[-1] = '\0';
 			cache.first = array * s.slots + (unsigned)first;
-			status = write_cache(directory, index, &cache);
+			write_cache(directory, index, &cache);
 		}
 	}
-	return status;
 }
 
 /* Writes a cache that all CUs of the node share. */
-static int write_whole(const struct machine *machine, unsigned directory, unsigned *index,
-		       struct cache cache)
+static void write_whole(const struct machine *machine, unsigned directory, unsigned *index,
+			struct cache cache)
 {
 	struct shape s = shape_of(&machine->node_profile);
 	char map[ARRAYS_MAX * 2 * MAP_WORD], *to = map;
@@ -151,10 +150,10 @@ static int write_whole(const struct machine *machine, unsigned directory, unsign
 	}
 	to[-1] = '\0';
 	cache.siblings = map;
-	return write_cache(directory, index, &cache);
+	write_cache(directory, index, &cache);
 }
 
-int caches_write(const struct machine *machine, unsigned directory)
+void caches_write(const struct machine *machine, unsigned directory)
 {
 	const struct profile *p = &machine->node_profile;
 	const unsigned share = (unsigned)p->cus_per_inst_cache;
@@ -165,15 +164,11 @@ int caches_write(const struct machine *machine, unsigned directory)
 	const struct cache l2 = {0, 2, CACHE_DATA, p->l2_size_in_kb, p->l2_line_bytes, NULL};
 	const struct cache l3 = {0, 3, CACHE_DATA, p->l3_size_in_kb, p->l2_line_bytes, NULL};
 	unsigned index = 0;
-	int status = write_groups(machine, directory, &index, own, 1);
 
-	if (!status)
-		status = write_groups(machine, directory, &index, inst, share);
-	if (!status)
-		status = write_groups(machine, directory, &index, scalar, share);
-	if (!status)
-		status = write_whole(machine, directory, &index, l2);
-	if (!status && p->l3_size_in_kb)
-		status = write_whole(machine, directory, &index, l3);
-	return status;
+	write_groups(machine, directory, &index, own, 1);
+	write_groups(machine, directory, &index, inst, share);
+	write_groups(machine, directory, &index, scalar, share);
+	write_whole(machine, directory, &index, l2);
+	if (p->l3_size_in_kb)
+		write_whole(machine, directory, &index, l3);
 }

@@ -28,65 +28,60 @@ static int make_dirs(char *path, int whole)
 	}
 }
 
-static int tree_path(char *out, size_t size, const char *path, int whole)
+static void tree_path(char *out, size_t size, const char *path, int whole)
 {
 	int rc = -ENAMETOOLONG;
 
 	if (snprintf(out, size, "%s/%s", TREE, path) < (int)size)
 		rc = make_dirs(out, whole);
 	if (rc)
-		return complain(STATUS_FAILED, "cannot make %s/%s (%s)", TREE, path, strerror(-rc));
-	return 0;
+		die(STATUS_FAILED, "cannot make %s/%s (%s)", TREE, path, strerror(-rc));
 }
 
-int tree_dir(const char *path)
+void tree_dir(const char *path)
 {
 	char full[PATH_MAX];
 
-	return tree_path(full, sizeof(full), path, 1);
+	tree_path(full, sizeof(full), path, 1);
 }
 
-int tree_bytes(const char *path, const void *bytes, size_t n)
+void tree_bytes(const char *path, const void *bytes, size_t n)
 {
 	char full[PATH_MAX];
 	FILE *file;
-	int bad, status = tree_path(full, sizeof(full), path, 0);
+	int bad;
 
-	if (status)
-		return status;
+	tree_path(full, sizeof(full), path, 0);
 	file = fopen(full, "we");
 	if (!file)
-		return complain(STATUS_FAILED, "cannot make %s (%s)", full, strerror(errno));
+		die(STATUS_FAILED, "cannot make %s (%s)", full, strerror(errno));
 	bad = fwrite(bytes, 1, n, file) != n;
 	bad |= fclose(file) != 0;
 	bad |= chmod(full, 0444) != 0;
-	return bad ? complain(STATUS_FAILED, "cannot write %s", full) : 0;
+	if (bad)
+		die(STATUS_FAILED, "cannot write %s", full);
 }
 
-int tree_file(const char *path, const char *format, ...)
+void tree_file(const char *path, const char *format, ...)
 {
 	va_list args;
 	char *text;
-	int n, status;
+	int n;
 
 	va_start(args, format);
 	n = vasprintf(&text, format, args);
 	va_end(args);
 	if (n < 0)
-		return complain(STATUS_FAILED, "out of memory for %s", path);
-	status = tree_bytes(path, text, (size_t)n);
+		die(STATUS_FAILED, "out of memory for %s", path);
+	tree_bytes(path, text, (size_t)n);
 	free(text);
-	return status;
 }
 
-int tree_link(const char *path, const char *target)
+void tree_link(const char *path, const char *target)
 {
 	char full[PATH_MAX];
-	int status = tree_path(full, sizeof(full), path, 0);
 
-	if (status)
-		return status;
+	tree_path(full, sizeof(full), path, 0);
 	if (symlink(target, full))
-		return complain(STATUS_FAILED, "cannot link %s (%s)", full, strerror(errno));
-	return 0;
+		die(STATUS_FAILED, "cannot link %s (%s)", full, strerror(errno));
 }

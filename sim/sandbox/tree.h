@@ -10,10 +10,10 @@
 
 /* Create files of the tree. Paths are relative to TREE; missing directories are created.
  * tree_file(): a file with formatted text; tree_dir(): a directory; tree_bytes(): a file with
- * any bytes; tree_link(): a symbolic link. Return 0 or an exit status after a message. */
-int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int tree_dir(const char *path);
-int tree_bytes(const char *path, const void *bytes, size_t n);
-int tree_link(const char *path, const char *target);
+ * any bytes; tree_link(): a symbolic link. */
+void tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tree_dir(const char *path);
+void tree_bytes(const char *path, const void *bytes, size_t n);
+void tree_link(const char *path, const char *target);
 
 #endif

@@ -61,7 +61,7 @@ static void *watch_main(void *arg)
 	return NULL;
 }
 
-int watch_start(struct watch *watch, const struct sim_init *init)
+void watch_start(struct watch *watch, const struct sim_init *init)
 {
 	sigset_t set;
 	int rc;
@@ -71,12 +71,10 @@ int watch_start(struct watch *watch, const struct sim_init *init)
 	watch->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	watch->stop = eventfd(0, EFD_CLOEXEC);
 	if (watch->signals < 0 || watch->stop < 0)
-		return complain(STATUS_FAILED, "cannot create file descriptors (%s)",
-				strerror(errno));
+		die(STATUS_FAILED, "cannot create file descriptors (%s)", strerror(errno));
 	rc = pthread_create(&watch->thread, NULL, watch_main, watch);
 	if (rc)
-		return complain(STATUS_FAILED, "cannot start a thread (%s)", strerror(rc));
-	return 0;
+		die(STATUS_FAILED, "cannot start a thread (%s)", strerror(rc));
 }
 
 int watch_join(struct watch *watch)

@@ -24,9 +24,8 @@ struct watch {
 /* Returns the set of forwarded signals. The caller blocks them in every thread before it starts
  * the init process. */
 void watch_signals(sigset_t *out);
-/* Starts the thread. `init` must outlive the watch. Returns 0 or an exit status after an
- * error message. */
-int watch_start(struct watch *watch, const struct sim_init *init);
+/* Starts the thread. `init` must outlive the watch. */
+void watch_start(struct watch *watch, const struct sim_init *init);
 /* Waits for the end of the simulation and returns the exit status of the command. */
 int watch_join(struct watch *watch);
 

@@ -7,19 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define GAP_US_MAX 1e12
 
 static int add(struct arrivals_gaps *gaps, size_t *room, double us)
 {
-	if (gaps->count == *room) {
-		size_t more = *room ? *room * 2 : 1024;
-		double *ns = reallocarray(gaps->ns, more, sizeof(*ns));
-
-		if (!ns)
-			return -ENOMEM;
-		gaps->ns = ns;
-		*room = more;
-	}
+	if (ARRAY_GROW(gaps->ns, *room, gaps->count + 1))
+		return -ENOMEM;
 	gaps->ns[gaps->count++] = us * 1e3;
 	gaps->mean_ns += us * 1e3; /* the sum; arrivals_file_read() makes it the mean */
 	return 0;

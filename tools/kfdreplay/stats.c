@@ -6,17 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 int stats_add(struct stats *stats, uint64_t latency_ns)
 {
-	if (stats->count == stats->room) {
-		size_t room = stats->room ? stats->room * 2 : 4096;
-		uint64_t *more = reallocarray(stats->latency_ns, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		stats->latency_ns = more;
-		stats->room = room;
-	}
+	if (ARRAY_GROW(stats->latency_ns, stats->room, stats->count + 1))
+		return -ENOMEM;
 	stats->latency_ns[stats->count++] = latency_ns;
 	return 0;
 }

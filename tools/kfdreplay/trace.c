@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define HEADER "op,launch_ns,start_ns,duration_ns,grid,block,bytes,name"
 
 enum field { F_OP, F_LAUNCH, F_START, F_DURATION, F_GRID, F_BLOCK, F_BYTES, F_NAME, FIELDS };
@@ -160,21 +162,6 @@ static int read_launch(struct reader *r, uint64_t *out)
 	return 0;
 }
 
-static int grow(void **array, size_t *room, size_t count, size_t size)
-{
-	size_t more = *room ? *room * 2 : 1024;
-	void *bigger;
-
-	if (count < *room)
-		return 0;
-	bigger = reallocarray(*array, more, size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*room = more;
-	return 0;
-}
-
 static int close_request(struct reader *r)
 {
 	struct trace *t = r->trace;
@@ -188,7 +175,7 @@ static int close_request(struct reader *r)
 		return fail(r, r->text, "sync without an operation before it");
 	for (size_t i = request.first; i < t->row_count; i++)
 		request.duration_ns += t->rows[i].duration_ns;
-	rc = grow((void **)&t->requests, &r->request_room, t->request_count, sizeof(request));
+	rc = ARRAY_GROW(t->requests, r->request_room, t->request_count + 1);
 	if (rc)
 		return rc;
 	t->requests[t->request_count++] = request;
@@ -224,7 +211,7 @@ static int read_row(struct reader *r)
 		if (row.bytes == 0)
 			return fail(r, r->fields[F_BYTES], "a %s row of 0 bytes", op_names[row.op]);
 	}
-	rc = grow((void **)&t->rows, &r->row_room, t->row_count, sizeof(row));
+	rc = ARRAY_GROW(t->rows, r->row_room, t->row_count + 1);
 	if (rc)
 		return rc;
 	if (t->row_count == r->open_first)

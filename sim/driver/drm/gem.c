@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "sim/driver/drm/drm_file.h"
 
 #define VA_BOTTOM 0x10000ull   /* the driver maps nothing below */
@@ -26,16 +27,8 @@ int number_take(struct numbered *numbered, void *thing)
 
 	while (i < numbered->n && numbered->things[i])
 		i++;
-	if (i == numbered->n) {
-		size_t n = numbered->n ? 2 * numbered->n : 16;
-		void **more = realloc(numbered->things, n * sizeof *more);
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + numbered->n, 0, (n - numbered->n) * sizeof *more);
-		numbered->things = more;
-		numbered->n = n;
-	}
+	if (ARRAY_GROW(numbered->things, numbered->n, i + 1))
+		return -ENOMEM;
 	numbered->things[i] = thing;
 	return (int)i + 1;
 }

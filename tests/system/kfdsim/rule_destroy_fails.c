@@ -5,15 +5,13 @@
 
 int main(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EIO);
-	self_debug_resume_one(&self, &self.queues[0]);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
-	self_debug_suspend_one(&self, &self.queues[0]);
-	self_debug_resume_one(&self, &self.queues[0]);
+	self_debug_resume_one(&self.queues[0]);
+	CHECK(self_debug_runs(&self.queues[0]));
+	self_debug_suspend_one(&self.queues[0]);
+	self_debug_resume_one(&self.queues[0]);
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), 0);
 	return 0;
 }

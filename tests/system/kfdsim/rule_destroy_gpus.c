@@ -24,25 +24,24 @@ static void *destroy(void *arg)
 int main(void)
 {
 	pthread_t destroying_thread;
-	struct self_debug self;
 	uint32_t ids[2];
 
-	self_debug_prepare(&self);
+	self_debug_prepare();
 	gpu_open_too(&second, &self.gpu, 1);
-	self_debug_enable(&self, 0);
+	self_debug_enable(0);
 	for (unsigned i = 0; i < 3; i++) /* runlist updates 1 to 3 of the first GPU */
 		queue_new(&self.gpu, &self.queues[i]);
 	queue_new(&second, &far);
-	self_debug_collect(&self);
+	self_debug_collect();
 	ids[0] = self.queues[0].id;
 	ids[1] = far.id;
-	CHECK_IS(self_debug_suspend(&self, ids, 2), 2);
+	CHECK_IS(self_debug_suspend(ids, 2), 2);
 	CHECK(!pthread_create(&destroying_thread, NULL, destroy, NULL));
 	until_in_call(&tid);
 	CHECK_IS(pthread_tryjoin_np(destroying_thread, NULL), EBUSY);
 	ids[0] = self.queues[0].id;
 	ids[1] = far.id;
-	CHECK_IS(self_debug_resume(&self, ids, 2), 1);
+	CHECK_IS(self_debug_resume(ids, 2), 1);
 	CHECK_IS(ids[0], self.queues[0].id | KFDABI_QUEUE_ERROR);
 	CHECK_IS(ids[1], far.id);
 	CHECK(!pthread_join(destroying_thread, NULL));

@@ -16,7 +16,6 @@
 #define RESTORE_MS 100u
 #define EVICTION_AND_RESTORE ((1ull << 8) | (1ull << 9))
 
-static struct self_debug self;
 static struct gpu_file second;
 static struct raw_queue far;
 static int smi;
@@ -82,14 +81,14 @@ static void while_suspended(void)
 	struct signal *work, *other = signals_new(&second), *young;
 	double left;
 
-	work = self_debug_suspend_at_work(&self, &self.queues[0], &left);
+	work = self_debug_suspend_at_work(&self.queues[0], &left);
 	event_comes('9');
 	CHECK_IS(evicted_ms(&self.gpu), 0);
-	self_debug_resume_one(&self, &self.queues[0]);
+	self_debug_resume_one(&self.queues[0]);
 	send_far(other);
 	queue_new(&self.gpu, &self.queues[1]);
-	young = self_debug_send(&self, &self.queues[1]);
-	CHECK(self_debug_stopped(&self, young));
+	young = self_debug_send(&self.queues[1]);
+	CHECK(self_debug_stopped(young));
 	CHECK(work->value == 1 && other->value == 1);
 	restored();
 	CHECK(self_debug_done(work) && self_debug_done(young));
@@ -103,13 +102,13 @@ static void while_running(void)
 	struct signal *work, *other;
 
 	event_comes('9');
-	work = self_debug_send(&self, &self.queues[0]);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	work = self_debug_send(&self.queues[0]);
+	self_debug_suspend_one(&self.queues[0]);
 	other = send_far(signals_new(&second));
 	restored();
 	CHECK(comes(&other->value, 0, LATE_MS)); /* the other GPU's queue was not suspended */
-	CHECK(self_debug_stopped(&self, work));
-	self_debug_resume_one(&self, &self.queues[0]);
+	CHECK(self_debug_stopped(work));
+	self_debug_resume_one(&self.queues[0]);
 	CHECK(self_debug_done(work));
 	/* the time of the suspension is not counted as evicted */
 	CHECK(evicted_ms(&self.gpu) < 2 * RESTORE_MS);
@@ -119,13 +118,13 @@ int main(int argc, char **argv)
 {
 	bool suspended = argc > 1 && !strcmp(argv[1], "suspended");
 
-	self_debug_prepare(&self);
+	self_debug_prepare();
 	smi = smi_open();
 	gpu_open_too(&second, &self.gpu, 1);
-	self_debug_enable(&self, 0);
+	self_debug_enable(0);
 	queue_new(&self.gpu, &self.queues[0]);
 	queue_new(&second, &far);
-	self_debug_collect(&self);
+	self_debug_collect();
 	if (suspended)
 		while_suspended();
 	else

@@ -61,47 +61,46 @@ static void neighbour(int from, int to)
 }
 
 /* The call counts both queues, and lasts as long as the firmware waits for the stuck one. */
-static void suspend_both(struct self_debug *self)
+static void suspend_both(void)
 {
-	uint32_t ids[2] = {self->queues[0].id, self->queues[1].id};
+	uint32_t ids[2] = {self.queues[0].id, self.queues[1].id};
 	uint64_t begin = clock_ns();
 
-	CHECK_IS(self_debug_suspend(self, ids, 2), 2);
+	CHECK_IS(self_debug_suspend(ids, 2), 2);
 	CHECK(clock_ns() - begin >= LATENCY_MS * 1000000ull);
-	CHECK_IS(ids[0], self->queues[0].id);
-	CHECK_IS(ids[1], self->queues[1].id);
+	CHECK_IS(ids[0], self.queues[0].id);
+	CHECK_IS(ids[1], self.queues[1].id);
 }
 
 int main(void)
 {
 	struct signal *work;
 	struct child child;
-	struct self_debug self;
 	uint32_t event;
 
 	child_start(&child, neighbour);
 	hear(child.from);
-	self_debug_open(&self, 2);
+	self_debug_open(2);
 	event = hw_event(&self.gpu);
 	work = &self.signals[self.sent++];
 	work->value = 1;
 	queue_work_begun(&self.queues[0], 1000, work);
 	CHECK(!hw_event_is_set(&self.gpu, event));
-	suspend_both(&self);
+	suspend_both();
 	CHECK(hw_event_is_set(&self.gpu, event));
 
 	/* The next suspension is not slow. The queue that was reset does not run again, the others
 	 * do. */
-	self_debug_resume_one(&self, &self.queues[1]);
-	CHECK(self_debug_runs(&self, &self.queues[1]));
-	self_debug_resume_one(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[0])));
+	self_debug_resume_one(&self.queues[1]);
+	CHECK(self_debug_runs(&self.queues[1]));
+	self_debug_resume_one(&self.queues[0]);
+	CHECK(self_debug_stopped(self_debug_send(&self.queues[0])));
 	CHECK(is_absent(&self.gpu, &work->value, 0, 1500));
 	queue_new(&self.gpu, &self.queues[2]);
-	CHECK(self_debug_runs(&self, &self.queues[2]));
+	CHECK(self_debug_runs(&self.queues[2]));
 	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
-	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
+	CHECK_IS(self_debug_update(&self.queues[1], true, 100), -EACCES);
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), 0);
 	return 0;
 }

@@ -18,7 +18,6 @@
 #define LATE_MS 10000u /* for events that must come, because the machine can stall */
 #define STANDS_MS 600u /* long enough to prove that the work does not end */
 
-static struct self_debug self;
 static struct gpu_file second;
 static struct raw_queue far;
 
@@ -95,7 +94,7 @@ static void suspend_fails(void)
 	double start, took;
 
 	start = now_ms();
-	CHECK_IS(self_debug_suspend(&self, ids, 3), 1);
+	CHECK_IS(self_debug_suspend(ids, 3), 1);
 	took = now_ms() - start;
 	CHECK(took >= TIMEOUT_MS && took < 5000); /* not preempt_us, with a margin for a late CPU */
 	CHECK_IS(ids[0], self.queues[0].id | KFDABI_QUEUE_ERROR);
@@ -112,7 +111,7 @@ static void stays_flagged(void)
 	CHECK(!pthread_create(&destroying_thread, NULL, destroy, NULL));
 	sleep_ms(50);
 	CHECK_IS(pthread_tryjoin_np(destroying_thread, NULL), EBUSY);
-	self_debug_resume_one(&self, &self.queues[0]);
+	self_debug_resume_one(&self.queues[0]);
 	CHECK(!pthread_join(destroying_thread, NULL));
 }
 
@@ -126,10 +125,10 @@ int main(void)
 
 	child_start(&old, neighbour);
 	hear(old.from);
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	gpu_open_too(&second, &self.gpu, 1);
 	queue_new(&second, &far);
-	self_debug_collect(&self);
+	self_debug_collect();
 	queue_new(&self.gpu, &self.queues[1]);
 	event = hw_event();
 	notify(old.to);
@@ -143,17 +142,17 @@ int main(void)
 	queue_args(&self.gpu, &extra, &args);
 	/* the process is evicted, so the call does not wait */
 	CHECK_IS(queue_create(&self.gpu, &extra, &args), 0);
-	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
+	CHECK_IS(self_debug_update(&self.queues[1], true, 100), -EACCES);
 	sleep_ms(RESET_MS + 50);
 
 	/* The queues that existed stay evicted on both GPUs, whatever is resumed. */
-	self_debug_resume_one(&self, &far);
+	self_debug_resume_one(&far);
 	sent = signals_new(&second);
 	sent->value = 1;
 	queue_barrier(&far, NULL, sent);
 	queue_ring(&far);
 	CHECK(!comes(&sent->value, 0, 50));
-	sent = self_debug_send(&self, &extra);
+	sent = self_debug_send(&extra);
 	CHECK(!comes(&sent->value, 0, 50));
 	CHECK_IS(work->value, 1);
 	notify(old.to);
@@ -168,8 +167,8 @@ int main(void)
 	hear(young.from);
 	/* UPDATE_QUEUE of a process that has lost queues: the runlist is unmapped and not mapped
 	 * again until another process causes a runlist update. */
-	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
-	CHECK_IS(self_debug_update(&self, &far, true, 100), 0);
+	CHECK_IS(self_debug_update(&self.queues[1], true, 100), -EACCES);
+	CHECK_IS(self_debug_update(&far, true, 100), 0);
 	notify(young.to);
 	CHECK(!hears(young.from, LATE_MS));
 	CHECK_IS(WEXITSTATUS(child_end(&young)), 10);

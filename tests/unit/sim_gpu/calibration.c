@@ -78,7 +78,7 @@ static void on_every_profile(const char *path)
 	if (trace_read(path, &trace, error, sizeof(error)))
 		fail_msg("%s", error);
 	for (size_t i = 0; (name = profile_name(i)) != NULL; i++) {
-		assert_int_equal(profile_load(name, &profile), 0);
+		profile_load(name, &profile); /* ends the process if it cannot */
 		profile_to_sim(&profile, &sim);
 		play(name, &trace, &sim.gpu);
 	}

@@ -13,6 +13,12 @@
 #define SOON_US 100
 #define ROUNDS 20
 
+static struct kfdabi_create_queue args;
+
+static struct raw_queue queue;
+
+static struct gpu_file gpu;
+
 /* GET_VERSION with any direction bits and size in the command word. */
 static int version_by(int fd, unsigned direction, void *to, size_t size)
 {
@@ -24,7 +30,6 @@ static int version_by(int fd, unsigned direction, void *to, size_t size)
 void check_unknown_ioctl_is_enotty(void)
 {
 	char data[64] = {0};
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, 0x29, data, sizeof data), -ENOTTY);
@@ -35,7 +40,6 @@ void check_unknown_ioctl_is_enotty(void)
 void check_version_is_one_dot(void)
 {
 	struct kfd_ioctl_get_version_args version = {0};
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
@@ -46,7 +50,6 @@ void check_version_is_one_dot(void)
 void check_retired_ioctls_are_eperm(void)
 {
 	char data[64] = {0};
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	for (unsigned nr = 0x0d; nr <= 0x10; nr++)
@@ -58,7 +61,6 @@ void check_retired_ioctls_are_eperm(void)
 void check_direction_does_not_count(void)
 {
 	struct kfd_ioctl_get_version_args version;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	for (unsigned direction = 0; direction < 4; direction++) {
@@ -71,9 +73,6 @@ void check_direction_does_not_count(void)
 void check_short_structure_is_zero_padded(void)
 {
 	struct kfd_ioctl_get_version_args version = {77, 77};
-	struct kfdabi_create_queue args;
-	struct raw_queue queue;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, 4), 0);
@@ -93,8 +92,6 @@ void check_long_structure_is_cut(void)
 		struct kfd_ioctl_destroy_queue_args args;
 		char rest[200];
 	} big;
-	struct raw_queue queue;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
@@ -107,11 +104,10 @@ void check_long_structure_is_cut(void)
 
 void check_bad_pointer_is_efault(void)
 {
-	struct gpu_file gpu;
-	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *page = pages_new(PAGE);
 
 	gpu_open(&gpu);
-	CHECK(page != MAP_FAILED && !munmap(page, PAGE));
+	CHECK(!munmap(page, PAGE));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, page, 40), -EFAULT);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, 24), -EFAULT);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DBG_TRAP, NULL, 32), -EFAULT);
@@ -119,26 +115,19 @@ void check_bad_pointer_is_efault(void)
 
 void check_unwritable_results_are_efault(void)
 {
-	struct kfd_ioctl_destroy_queue_args *args;
-	struct raw_queue queue;
-	struct gpu_file gpu;
+	struct kfd_ioctl_destroy_queue_args *page;
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
-	args = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(args != MAP_FAILED);
-	args->queue_id = queue.id;
-	CHECK(!mprotect(args, PAGE, PROT_READ));
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, args, sizeof *args), -EFAULT);
+	page = pages_new(PAGE);
+	page->queue_id = queue.id;
+	CHECK(!mprotect(page, PAGE, PROT_READ));
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, page, sizeof *page), -EFAULT);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL); /* the queue is destroyed nevertheless */
 }
 
 void check_results_come_back_with_an_error(void)
 {
-	struct kfdabi_create_queue args;
-	struct raw_queue queue;
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
 	queue_args(&gpu, &queue, &args);
 	/* Too small: the driver changes it to 1024 before it detects the wrong type. */
@@ -150,24 +139,16 @@ void check_results_come_back_with_an_error(void)
 
 void check_update_is_not_copied_back(void)
 {
-	struct kfd_ioctl_update_queue_args *args;
-	struct raw_queue queue;
-	struct gpu_file gpu;
+	struct kfd_ioctl_update_queue_args *page;
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
-	args = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(args != MAP_FAILED);
-	args->ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu;
-	args->ring_size = RING_PACKETS * 64;
-	args->queue_id = queue.id;
-	CHECK(!mprotect(args, PAGE, PROT_READ));
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, args, sizeof *args), 0);
-}
-
-static void nothing(int signal)
-{
-	(void)signal;
+	page = pages_new(PAGE);
+	page->ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu;
+	page->ring_size = RING_PACKETS * 64;
+	page->queue_id = queue.id;
+	CHECK(!mprotect(page, PAGE, PROT_READ));
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, sizeof *page), 0);
 }
 
 /* Sends a signal in the middle of the next call, which waits for the nodes that it concerns. */
@@ -183,15 +164,11 @@ static void signal_soon(void)
  * does so every time. */
 void check_signals_repeat_no_call(void)
 {
-	struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
 	unsigned repeated = 0, last = 0;
-	struct kfdabi_create_queue args;
-	struct raw_queue queue;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	queue_args(&gpu, &queue, &args);
-	CHECK(!sigaction(SIGALRM, &action, NULL));
+	signal_handle(SIGALRM, SA_RESTART);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		signal_soon();
 		CHECK_IS(queue_create(&gpu, &queue, &args), 0);

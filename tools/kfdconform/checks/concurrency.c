@@ -18,7 +18,6 @@
 #define TRIES 4u
 
 struct creator {
-	struct self_debug *self;
 	struct raw_queue queue;
 	struct kfdabi_create_queue args;
 	unsigned seen; /* number of snapshots in which the queue of this round was NEW */
@@ -36,10 +35,9 @@ struct watcher {
 static void take_snapshot(struct creator *creator)
 {
 	struct kfdabi_queue_snapshot entry = {0};
-	const struct self_debug *self = creator->self;
 	uint32_t n = 1;
 
-	CHECK_IS(trap_snapshot(self->gpu.kfd, self->own_pid, NEW_MASK, &entry, &n), 0);
+	CHECK_IS(trap_snapshot(self.gpu.kfd, self.own_pid, NEW_MASK, &entry, &n), 0);
 	if (n && entry.exception_status & NEW_MASK)
 		__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
 }
@@ -65,10 +63,9 @@ static void *watch(void *arg)
 static void *hold_up(void *arg)
 {
 	struct creator *creator = arg;
-	const struct self_debug *self = creator->self;
 
 	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST))
-		CHECK_IS(queue_update(&self->gpu, &self->queues[0], 100), 0);
+		CHECK_IS(queue_update(&self.gpu, &self.queues[0], 100), 0);
 	return NULL;
 }
 
@@ -91,11 +88,11 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 	while (!creator->twice && clock_ns() < until) {
 		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
 		creator->rounds++;
-		CHECK_IS(queue_create(&creator->self->gpu, &creator->queue, &creator->args), 0);
+		CHECK_IS(queue_create(&self.gpu, &creator->queue, &creator->args), 0);
 		take_snapshot(creator); /* sees the second NEW if no watcher has */
 		wait_for_all(watchers);
 		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
-		CHECK_IS(queue_destroy(&creator->self->gpu, creator->queue.id), 0);
+		CHECK_IS(queue_destroy(&self.gpu, creator->queue.id), 0);
 	}
 }
 
@@ -107,10 +104,8 @@ void check_new_is_set_twice(void)
 	struct watcher watchers[WATCHERS] = {0};
 	struct creator creator = {0};
 	pthread_t holder;
-	struct self_debug self;
 
-	creator.self = &self;
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue_args(&self.gpu, &creator.queue, &creator.args);
 	for (unsigned i = 0; i < WATCHERS; i++) {
 		watchers[i].creator = &creator;
@@ -130,24 +125,17 @@ void check_new_is_set_twice(void)
 }
 
 struct destroying_thread {
-	struct self_debug *self;
 	pthread_t thread;
 	pid_t tid; /* id of the thread, set before the call */
 	int result;
 };
-
-static void ignore(int signal)
-{
-	(void)signal;
-}
 
 static void *destroy(void *arg)
 {
 	struct destroying_thread *destroying_thread = arg;
 
 	__atomic_store_n(&destroying_thread->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	destroying_thread->result =
-		queue_destroy(&destroying_thread->self->gpu, destroying_thread->self->queues[0].id);
+	destroying_thread->result = queue_destroy(&self.gpu, self.queues[0].id);
 	return NULL;
 }
 
@@ -155,16 +143,13 @@ static void *destroy(void *arg)
  * the signal may arrive before the call sleeps; then the test is repeated. */
 void check_interrupted_destroy_bars_suspension(void)
 {
-	struct sigaction action = {.sa_handler = ignore};
 	struct destroying_thread destroying_thread;
 	int suspended = 1;
-	struct self_debug self;
 	uint32_t id = 0;
 
-	CHECK(!sigaction(SIGUSR1, &action, NULL));
-	self_debug_open(&self, 1);
-	destroying_thread.self = &self;
-	self_debug_suspend_one(&self, &self.queues[0]);
+	signal_handle(SIGUSR1, 0);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
 	for (unsigned i = 0; i < TRIES && suspended; i++) {
 		destroying_thread.tid = 0;
 		CHECK(!pthread_create(&destroying_thread.thread, NULL, destroy,
@@ -175,14 +160,14 @@ void check_interrupted_destroy_bars_suspension(void)
 		CHECK(!pthread_kill(destroying_thread.thread, SIGUSR1));
 		pthread_join(destroying_thread.thread, NULL);
 		CHECK_IS(destroying_thread.result, -EINTR);
-		self_debug_resume_one(&self, &self.queues[0]);
-		CHECK(self_debug_runs(&self, &self.queues[0]));
+		self_debug_resume_one(&self.queues[0]);
+		CHECK(self_debug_runs(&self.queues[0]));
 		id = self.queues[0].id;
-		suspended = self_debug_suspend(&self, &id, 1);
+		suspended = self_debug_suspend(&id, 1);
 		if (suspended)
 			TRY_AGAIN("the signal did not interrupt the sleeping call");
 	}
 	CHECK_IS(suspended, 0);
 	CHECK_IS(id, self.queues[0].id | SELF_DEBUG_INVALID);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	CHECK(self_debug_runs(&self.queues[0]));
 }

@@ -10,32 +10,31 @@
 #define DOORBELL_PAGE 8192u
 #define DIR "/sys/class/kfd/kfd/proc"
 
+static struct gpu_file context;
+
+static struct gpu_file own;
+
 static int create_process(int fd)
 {
 	return harness_ioctl(fd, KFDABI_CREATE_PROCESS, NULL, 0);
 }
 
 /* Opens /dev/kfd as a secondary context with a GPU. */
-static void open_context(struct gpu_file *context)
+static void open_context(struct gpu_file *out)
 {
-	*context = (struct gpu_file){.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC)};
-	CHECK(context->kfd >= 0);
-	CHECK_IS(create_process(context->kfd), 0);
-	CHECK_IS(harness_shape(0, &context->shape), 0);
-	gpu_open_too(context, &(struct gpu_file){.kfd = context->kfd}, 0);
+	gpu_open_without_vm(out);
+	CHECK_IS(create_process(out->kfd), 0);
+	gpu_acquire_vm(out);
 }
 
 void check_create_process_is_enotty(void)
 {
-	struct gpu_file own;
-
 	gpu_open(&own);
 	CHECK_IS(create_process(own.kfd), -ENOTTY);
 }
 
 void check_context_has_own_queue_ids(void)
 {
-	struct gpu_file own, context;
 	struct raw_queue one, two;
 
 	gpu_open(&own);
@@ -51,8 +50,6 @@ void check_context_has_own_queue_ids(void)
 
 void check_context_of_a_context_is_einval(void)
 {
-	struct gpu_file own;
-
 	gpu_open(&own);
 	CHECK_IS(create_process(own.kfd), 0);
 	CHECK_IS(create_process(own.kfd), -EINVAL);
@@ -61,7 +58,6 @@ void check_context_of_a_context_is_einval(void)
 void check_context_cannot_debug(void)
 {
 	struct kfdabi_runtime_info info;
-	struct gpu_file own, context;
 
 	gpu_open(&own);
 	open_context(&context);
@@ -73,7 +69,6 @@ void check_context_cannot_debug(void)
 void check_context_is_not_debugged(void)
 {
 	struct kfdabi_runtime_info info;
-	struct gpu_file own, context;
 	struct raw_queue queues[3];
 	uint32_t n = 0;
 
@@ -91,7 +86,7 @@ void check_context_is_not_debugged(void)
 
 void check_proc_context_has_a_folder(void)
 {
-	struct gpu_file own, contexts[2];
+	struct gpu_file contexts[2];
 	struct raw_queue queue;
 	char path[96];
 
@@ -112,7 +107,6 @@ void check_proc_context_has_a_folder(void)
 
 void check_context_ends_with_descriptor(void)
 {
-	struct gpu_file own, context;
 	struct raw_queue queue;
 	char path[96];
 
@@ -129,8 +123,6 @@ void check_context_ends_with_descriptor(void)
 	CHECK(!munmap((void *)((uintptr_t)queue.doorbell & ~(uintptr_t)(DOORBELL_PAGE - 1)),
 		      DOORBELL_PAGE));
 	CHECK(!close(context.kfd));
-	for (int i = 0; i < 1000 && !access(path, F_OK); i++)
-		sleep_ms(2);
-	CHECK(access(path, F_OK));
+	CHECK(WITHIN(2000, access(path, F_OK)));
 	CHECK_IS(queue_destroy(&own, 0), 0);
 }

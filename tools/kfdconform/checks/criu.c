@@ -9,56 +9,36 @@
 
 #define NEEDED (1ull << CAP_SYS_ADMIN | 1ull << CAP_CHECKPOINT_RESTORE)
 
-static int criu(const struct gpu_file *gpu, uint32_t op)
+static struct gpu_file gpu;
+
+static int criu(uint32_t op)
 {
 	struct kfd_ioctl_criu_args args = {.op = op};
 
-	return harness_ioctl(gpu->kfd, KFDABI_CRIU_OP, &args, sizeof args);
-}
-
-/* Returns whether the process has one of the capabilities. If `drop` is set, drops them. */
-static bool capable(bool drop)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-	uint64_t held;
-
-	CHECK(!syscall(SYS_capget, &head, data));
-	held = data[0].effective | (uint64_t)data[1].effective << 32;
-	data[0].effective &= ~(uint32_t)NEEDED;
-	data[1].effective &= ~(uint32_t)(NEEDED >> 32);
-	if (drop)
-		CHECK(!syscall(SYS_capset, &head, data));
-	return held & NEEDED;
+	return harness_ioctl(gpu.kfd, KFDABI_CRIU_OP, &args, sizeof args);
 }
 
 void check_criu_needs_a_capability(void)
 {
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
-	capable(true);
-	CHECK_IS(criu(&gpu, KFD_CRIU_OP_UNPAUSE), -EACCES);
-	CHECK_IS(criu(&gpu, KFD_CRIU_OP_PROCESS_INFO), -EACCES);
-	CHECK_IS(criu(&gpu, 77), -EACCES);
+	capabilities_drop(NEEDED);
+	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EACCES);
+	CHECK_IS(criu(KFD_CRIU_OP_PROCESS_INFO), -EACCES);
+	CHECK_IS(criu(77), -EACCES);
 }
 
 void check_criu_unknown_op_is_einval(void)
 {
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
-	if (!capable(false))
+	if (!(capabilities_drop(0) & NEEDED))
 		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
-	CHECK_IS(criu(&gpu, 77), -EINVAL);
+	CHECK_IS(criu(77), -EINVAL);
 }
 
 void check_criu_unpause_of_what_runs_is_einval(void)
 {
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
-	if (!capable(false))
+	if (!(capabilities_drop(0) & NEEDED))
 		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
-	CHECK_IS(criu(&gpu, KFD_CRIU_OP_UNPAUSE), -EINVAL);
+	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EINVAL);
 }

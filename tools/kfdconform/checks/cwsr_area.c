@@ -54,11 +54,9 @@ static void check_shape(const struct raw_queue *queue, uint32_t xcc)
 
 void check_save_area_header_after_suspend(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	fill(&self.queues[0]);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_suspend_one(&self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
 	check_shape(&self.queues[0], 0);
 }
@@ -66,11 +64,10 @@ void check_save_area_header_after_suspend(void)
 void check_save_area_header_has_16_bytes(void)
 {
 	const char *bytes;
-	struct self_debug self;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	fill(&self.queues[0]);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_suspend_one(&self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
 	bytes = self.queues[0].save.cpu;
 	for (unsigned i = sizeof(struct area_header); i < RUNTIMES_PART; i++)
@@ -79,47 +76,39 @@ void check_save_area_header_has_16_bytes(void)
 
 void check_save_area_header_at_each_suspend(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	for (int i = 0; i < 3; i++) {
 		fill(&self.queues[0]);
-		self_debug_suspend_one(&self,
-				       &self.queues[0]); /* also if it is suspended already */
+		self_debug_suspend_one(&self.queues[0]); /* also if it is suspended already */
 		CHECK(written(&self.queues[0], 0));
 	}
 }
 
 void check_save_area_header_of_every_queue(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 2);
+	self_debug_open(2);
 	fill(&self.queues[0]);
 	fill(&self.queues[1]);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_suspend_one(&self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
 	CHECK(written(&self.queues[1], 0));
 }
 
 void check_save_area_header_needs_a_success(void)
 {
-	struct self_debug self;
 	uint32_t id = 900;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	fill(&self.queues[0]);
-	CHECK_IS(self_debug_suspend(&self, &id, 1), 0);
+	CHECK_IS(self_debug_suspend(&id, 1), 0);
 	CHECK(!written(&self.queues[0], 0));
 }
 
 void check_save_area_header_is_per_xcc(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	fill(&self.queues[0]);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_suspend_one(&self.queues[0]);
 	for (uint32_t xcc = 0; xcc < self.gpu.shape.xccs; xcc++) {
 		CHECK(written(&self.queues[0], xcc));
 		check_shape(&self.queues[0], xcc);
@@ -132,20 +121,19 @@ void check_save_area_header_tells_the_live_state(void)
 	struct signal *work;
 	struct area_header h;
 	double left;
-	struct self_debug self;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue = &self.queues[0];
-	self_debug_suspend_one(&self, queue);
+	self_debug_suspend_one(queue);
 	h = header_of(queue, 0);
 	CHECK_IS(h.stack_bytes, 0);
 	CHECK_IS(h.wave_bytes, 0);
-	self_debug_resume_one(&self, queue);
-	work = self_debug_suspend_at_work(&self, queue, &left);
+	self_debug_resume_one(queue);
+	work = self_debug_suspend_at_work(queue, &left);
 	h = header_of(queue, 0);
 	CHECK(h.stack_bytes > 0);
 	CHECK(h.wave_bytes > 0);
 	check_shape(queue, 0);
-	self_debug_resume_one(&self, queue);
+	self_debug_resume_one(queue);
 	CHECK(self_debug_done(work));
 }

@@ -25,35 +25,40 @@ static int set_enabled(uint64_t mask)
 	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED);
 }
 
-struct debug_event {
+/* What the last QUERY_DEBUG_EVENT has returned. */
+static struct {
 	uint64_t status;
 	uint32_t gpu_id, queue_id;
-};
+} event;
 
 /* QUERY_DEBUG_EVENT. `clear`: exceptions to clear. */
-static int query(uint64_t clear, struct debug_event *out)
+static int query(uint64_t clear)
 {
 	struct kfdabi_dbg_trap a = {
 		.u.query_event = {.exception_mask = clear, .gpu_id = 77, .queue_id = 77}};
 	int r = dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_DEBUG_EVENT);
 
-	*out = (struct debug_event){a.u.query_event.exception_mask, a.u.query_event.gpu_id,
-				    a.u.query_event.queue_id};
+	event.status = a.u.query_event.exception_mask;
+	event.gpu_id = a.u.query_event.gpu_id;
+	event.queue_id = a.u.query_event.queue_id;
 	return r;
 }
 
+static char room[64];
+static uint32_t size = sizeof room; /* before and after QUERY_EXCEPTION_INFO */
+
 /* QUERY_EXCEPTION_INFO of exception `code`. `source`: a queue id or gpu_id, by the
  * kind of the code. */
-static int query_info(uint32_t code, uint32_t source, void *at, uint32_t *size, bool clear)
+static int query_info(uint32_t code, uint32_t source, void *at, bool clear)
 {
 	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)at,
-						     .info_size = *size,
+						     .info_size = size,
 						     .source_id = source,
 						     .exception_code = code,
 						     .clear_exception = clear}};
 	int r = dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO);
 
-	*size = a.u.query_info.info_size;
+	size = a.u.query_info.info_size;
 	return r;
 }
 
@@ -69,23 +74,16 @@ static uint32_t gpu_id(void)
  * once. */
 static int dots_within(unsigned ms)
 {
-	for (unsigned i = 0; i < ms; i++) {
-		int n = dots(events);
+	int n;
 
-		if (n)
-			return n;
-		sleep_ms(1);
-	}
-	return 0;
+	return WITHIN(ms, (n = dots(events))) ? n : 0;
 }
 
 /* Starts a session with one queue whose NEW exception is cleared. */
 static void start(uint64_t mask)
 {
-	struct debug_event event;
-
 	debugged(&child, &kfd, mask | NEW_MASK, &events);
-	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(set_enabled(mask), 0);
 	CHECK_IS(dots(events), 0);
 }
@@ -110,11 +108,9 @@ void check_dbg_fd_not_subscribed_no_dot(void)
 
 void check_dbg_fd_pending_at_enable_no_dot(void)
 {
-	struct debug_event event;
-
 	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(dots(events), 0);
-	CHECK_IS(query(0, &event), 0); /* although it is pending */
+	CHECK_IS(query(0), 0); /* although it is pending */
 	CHECK(event.status & NEW_MASK);
 }
 
@@ -137,14 +133,13 @@ void check_dbg_fd_hangs_up_at_exit(void)
 void check_dbg_fd_eventfd_hears_nothing(void)
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	struct kfdabi_runtime_info info;
 	struct gpu_file own;
 
 	gpu_open(&own);
 	kfd = own.kfd;
 	scripted_start(&child, "or");
 	seize(child.pid);
-	CHECK_IS(trap_enable(kfd, child.pid, NEW_MASK, fd, &info), 0);
+	CHECK_IS(trap_enable(kfd, child.pid, NEW_MASK, fd, NULL), 0);
 	CHECK_IS(scripted_do(&child, 'q'), 0);
 	CHECK_IS(dots(fd), 0);
 }
@@ -152,7 +147,6 @@ void check_dbg_fd_eventfd_hears_nothing(void)
 void check_dbg_fd_may_be_anything_open(void)
 {
 	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/status"};
-	struct kfdabi_runtime_info info;
 	struct gpu_file own;
 
 	gpu_open(&own);
@@ -160,26 +154,24 @@ void check_dbg_fd_may_be_anything_open(void)
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
 
 		CHECK(fd >= 0);
-		CHECK_IS(trap_enable(own.kfd, getpid(), 0, fd, &info), 0);
+		CHECK_IS(trap_enable(own.kfd, getpid(), 0, fd, NULL), 0);
 		CHECK_IS(trap_disable(own.kfd, getpid()), 0);
 	}
 }
 
 void check_exceptions_need_a_session(void)
 {
-	struct kfdabi_runtime_info info;
 	struct gpu_file own;
-	struct debug_event event;
 
 	gpu_open(&own);
 	kfd = own.kfd;
 	scripted_start(&child, "orqqd");
 	seize(child.pid);
-	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, &info), 0);
-	CHECK_IS(query(ALL_MASK, &event), 0);
+	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, NULL), 0);
+	CHECK_IS(query(ALL_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK);
 	CHECK_IS(event.queue_id, 0);
-	CHECK_IS(query(ALL_MASK, &event), -EAGAIN); /* the deletion was not raised */
+	CHECK_IS(query(ALL_MASK), -EAGAIN); /* the deletion was not raised */
 }
 
 void check_set_exceptions_writes_pending(void)
@@ -195,67 +187,57 @@ void check_set_exceptions_writes_pending(void)
 
 void check_query_event_none_is_eagain(void)
 {
-	struct debug_event event;
-
 	start(ALL_MASK);
-	CHECK_IS(query(0, &event), -EAGAIN);
+	CHECK_IS(query(0), -EAGAIN);
 	CHECK_IS(event.status, 0);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(set_enabled(RUNTIME_MASK), 0);
-	CHECK_IS(query(0, &event), -EAGAIN); /* pending, but not enabled */
+	CHECK_IS(query(0), -EAGAIN); /* pending, but not enabled */
 }
 
 void check_query_event_newest_queue_first(void)
 {
-	struct debug_event event;
-
 	start(NEW_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(scripted_do(&child, 'q'), 2);
-	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(event.queue_id, 2);
 	CHECK_IS(event.gpu_id, gpu_id());
-	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(event.queue_id, 1);
-	CHECK_IS(query(NEW_MASK, &event), -EAGAIN);
+	CHECK_IS(query(NEW_MASK), -EAGAIN);
 }
 
 void check_query_event_gives_whole_status(void)
 {
-	struct debug_event event;
-
 	start(DIMENSION_MASK);
 	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(scripted_do(&child, 'q'), 0); /* raises NEW, which is not enabled */
 	CHECK_IS(scripted_do(&child, 'b'), 0);
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(query(0, &event), 0);
+	CHECK_IS(query(0), 0);
 	CHECK_IS(event.status, DIMENSION_MASK | NEW_MASK);
 }
 
 void check_query_event_clears_given_bits(void)
 {
-	struct debug_event event;
-
 	start(NEW_MASK | RUNTIME_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
-	CHECK_IS(query(RUNTIME_MASK, &event), 0);
+	CHECK_IS(query(RUNTIME_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK);
-	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK); /* as before the clearing */
-	CHECK_IS(query(0, &event), -EAGAIN);
+	CHECK_IS(query(0), -EAGAIN);
 }
 
 void check_query_event_queues_then_process(void)
 {
-	struct debug_event event;
-
 	debugged(&child, &kfd, ALL_MASK, &events);
 	scripted_send(&child, 'R'); /* this call sleeps; the process has an exception then */
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK);
-	CHECK_IS(query(RUNTIME_MASK, &event), 0);
+	CHECK_IS(query(RUNTIME_MASK), 0);
 	CHECK_IS(event.status, RUNTIME_MASK);
 	CHECK_IS(event.gpu_id, 0);
 	CHECK_IS(event.queue_id, 0);
@@ -263,68 +245,56 @@ void check_query_event_queues_then_process(void)
 
 void check_query_info_null_is_einval(void)
 {
-	uint32_t size = 0, room;
-
+	size = 0;
 	debugged(&child, &kfd, NEW_MASK, NULL);
-	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, NULL, &size, false), -EINVAL);
-	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, &room, &size, false), 0);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, NULL, false), -EINVAL);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
 void check_query_info_bad_source_is_einval(void)
 {
-	char room[64];
-	uint32_t size = sizeof room;
-
 	debugged(&child, &kfd, NEW_MASK, NULL);
-	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 5, room, &size, false), -EINVAL);
-	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, 1, room, &size, false), -EINVAL);
-	CHECK_IS(query_info(40, 0, room, &size, false), -EINVAL); /* no such code */
-	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, &size, false), 0);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 5, room, false), -EINVAL);
+	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, 1, room, false), -EINVAL);
+	CHECK_IS(query_info(40, 0, room, false), -EINVAL); /* no such code */
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
 void check_query_info_not_raised_is_enodata(void)
 {
-	char room[64];
-	uint32_t size = sizeof room;
-
 	debugged(&child, &kfd, NEW_MASK, NULL);
-	CHECK_IS(query_info(KFDABI_EC_QUEUE_WAVE_TRAP, 0, room, &size, false), -ENODATA);
-	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, gpu_id(), room, &size, false), -ENODATA);
-	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, room, &size, false), -ENODATA);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_WAVE_TRAP, 0, room, false), -ENODATA);
+	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, gpu_id(), room, false), -ENODATA);
+	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, room, false), -ENODATA);
 }
 
 void check_query_info_runtime(void)
 {
 	struct kfdabi_runtime_info info = {.runtime_state = 77};
-	uint32_t size = sizeof info;
 
+	size = sizeof info;
 	debugged(&child, &kfd, RUNTIME_MASK, &events);
 	scripted_send(&child, 'R');
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, &info, &size, false), 0);
+	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, &info, false), 0);
 	CHECK_IS(size, 16);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 }
 
 void check_query_info_clears_on_demand(void)
 {
-	char room[64];
-	uint32_t size = sizeof room;
-
 	debugged(&child, &kfd, NEW_MASK, NULL);
 	for (int i = 0; i < 2; i++)
-		CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, &size, i == 1), 0);
-	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, &size, false), -ENODATA);
+		CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, i == 1), 0);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), -ENODATA);
 }
 
 void check_queue_delete_raised(void)
 {
-	struct debug_event event;
-
 	start(DELETE_MASK);
 	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(query(DELETE_MASK, &event), 0);
+	CHECK_IS(query(DELETE_MASK), 0);
 	CHECK_IS(event.status, DELETE_MASK);
 	CHECK_IS(event.gpu_id, gpu_id());
 	CHECK_IS(event.queue_id, 0);
@@ -332,13 +302,11 @@ void check_queue_delete_raised(void)
 
 void check_packet_error_goes_to_debugger(void)
 {
-	struct debug_event event;
-
 	start(DIMENSION_MASK);
 	CHECK(scripted_do(&child, 'h') == 0);
 	CHECK_IS(scripted_do(&child, 'b'), 0);
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(query(0, &event), 0);
+	CHECK_IS(query(0), 0);
 	CHECK_IS(event.status, DIMENSION_MASK);
 	CHECK_IS(scripted_do(&child, 'p'), 0);
 	/* The debugger can pass the error on to the runtime. */
@@ -362,13 +330,11 @@ void check_packet_error_goes_to_runtime(void)
 
 void check_memory_violation_goes_to_debugger(void)
 {
-	struct debug_event event;
-
 	start(MEMORY_MASK);
 	CHECK_IS(scripted_do(&child, 'm'), 0);
 	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(query(0, &event), 0);
+	CHECK_IS(query(0), 0);
 	CHECK_IS(event.status, MEMORY_MASK);
 	CHECK_IS(event.gpu_id, gpu_id());
 	CHECK_IS(scripted_do(&child, 'M'), 0);
@@ -376,13 +342,10 @@ void check_memory_violation_goes_to_debugger(void)
 
 void check_query_info_memory_violation_is_empty(void)
 {
-	uint32_t size = 64;
-	char room[64];
-
 	start(MEMORY_MASK);
 	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(query_info(KFDABI_EC_DEVICE_MEMORY_VIOLATION, gpu_id(), room, &size, false), 0);
+	CHECK_IS(query_info(KFDABI_EC_DEVICE_MEMORY_VIOLATION, gpu_id(), room, false), 0);
 	CHECK_IS(size, 0);
 }
 

@@ -11,6 +11,8 @@
 #define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
 
 static int kfd;
+/* The target, its debugger, and a process that is neither. */
+static struct scripted_child child, debugger, stranger;
 
 static void open_own(void)
 {
@@ -22,9 +24,7 @@ static void open_own(void)
 
 static int enable(pid_t pid)
 {
-	struct kfdabi_runtime_info info;
-
-	return trap_enable(kfd, pid, 0, STDERR_FILENO, &info);
+	return trap_enable(kfd, pid, 0, STDERR_FILENO, NULL);
 }
 
 /* Any DBG_TRAP operation with zero arguments. */
@@ -35,13 +35,9 @@ static int operate(pid_t pid, uint32_t op)
 	return dbg_call(kfd, &a, pid, op);
 }
 
-/* Returns the number of queues of the target, by a snapshot without room, or a negative errno. */
 static int count(pid_t pid)
 {
-	uint32_t n = 0;
-	int r = trap_snapshot(kfd, pid, 0, NULL, &n);
-
-	return r ? r : (int)n;
+	return trap_count(kfd, pid);
 }
 
 void check_debug_unknown_pid_is_esrch(void)
@@ -51,39 +47,30 @@ void check_debug_unknown_pid_is_esrch(void)
 	CHECK_IS(count(NO_PID), -ESRCH);
 }
 
+static pid_t outside;
+
 /* Runs as pid 1 of a PID namespace of its own. */
-static void inner(pid_t outer)
+static void inner(void)
 {
 	open_own();
 	CHECK_IS(getpid(), 1);
 	CHECK_IS(enable(1), 0);
 	CHECK_IS(count(1), 0);
-	CHECK_IS(count(outer), -ESRCH);
+	CHECK_IS(count(outside), -ESRCH);
 	CHECK_IS(trap_disable(kfd, 1), 0);
 }
 
 void check_debug_pid_is_of_callers_namespace(void)
 {
-	pid_t outer = getpid(), pid;
-	int status;
-
+	outside = getpid();
 	open_own();
 	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
 		SKIP("a pid namespace cannot be created");
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		inner(outer);
-		_exit(0);
-	}
-	CHECK_IS(waitpid(pid, &status, 0), pid);
-	CHECK_IS(status, 0);
+	CHECK_IS(run_in_child(inner), 0);
 }
 
 void check_debug_target_without_kfd_is_esrch(void)
 {
-	struct scripted_child child;
-
 	open_own();
 	scripted_start(&child, "");
 	CHECK_IS(enable(child.pid), -ESRCH);
@@ -91,8 +78,6 @@ void check_debug_target_without_kfd_is_esrch(void)
 
 void check_debug_tracer_makes_kfd_process(void)
 {
-	struct scripted_child child;
-
 	open_own();
 	scripted_start(&child, "");
 	seize(child.pid);
@@ -105,7 +90,6 @@ void check_debug_tracer_makes_kfd_process(void)
 
 void check_debug_any_thread_names_target(void)
 {
-	struct scripted_child child;
 	pid_t tid;
 
 	debugged(&child, &kfd, 0, NULL);
@@ -116,22 +100,18 @@ void check_debug_any_thread_names_target(void)
 
 void check_debug_exited_leader_is_esrch(void)
 {
-	struct scripted_child child;
 	pid_t tid;
 
 	debugged(&child, &kfd, 0, NULL);
 	tid = scripted_do(&child, 't');
 	scripted_do(&child, 'l');
-	for (int i = 0; i < 1000 && count(child.pid) != -ESRCH; i++)
-		sleep_ms(1);
-	CHECK_IS(count(child.pid), -ESRCH);
+	CHECK(WITHIN(1000, count(child.pid) == -ESRCH));
 	CHECK_IS(scripted_do(&child, 'u') == 0 || scripted_do(&child, 'u') == -EBADF, 1);
 	CHECK(count(tid) != -ESRCH);
 }
 
 void check_debug_zombie_target_is_esrch(void)
 {
-	struct scripted_child child;
 	siginfo_t info;
 
 	debugged(&child, &kfd, 0, NULL);
@@ -144,8 +124,6 @@ void check_debug_zombie_target_is_esrch(void)
 
 void check_debug_stranger_is_eperm(void)
 {
-	struct scripted_child child;
-
 	open_own();
 	scripted_start(&child, "or");
 	CHECK_IS(enable(child.pid), -EPERM);
@@ -153,19 +131,17 @@ void check_debug_stranger_is_eperm(void)
 	CHECK_IS(enable(child.pid), 0);
 }
 
-/* Starts a process that is not the debugger, with the device open. */
-static void start_stranger(struct scripted_child *stranger, const struct scripted_child *child)
+/* Starts a process with the device open and `child` as its target. */
+static void start(struct scripted_child *other)
 {
-	scripted_start(stranger, "o");
-	scripted_aim(stranger, child->pid);
+	scripted_start(other, "o");
+	scripted_aim(other, child.pid);
 }
 
 void check_debug_stranger_with_session_is_eperm(void)
 {
-	struct scripted_child child, stranger;
-
 	debugged(&child, &kfd, 0, NULL);
-	start_stranger(&stranger, &child);
+	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
 	CHECK_IS(scripted_do(&stranger, 'P'), -EPERM);
 	CHECK_IS(scripted_do(&stranger, 'V'), -EPERM);
@@ -174,8 +150,6 @@ void check_debug_stranger_with_session_is_eperm(void)
 
 void check_debug_permission_before_session(void)
 {
-	struct scripted_child child;
-
 	open_own();
 	scripted_start(&child, "o");
 	CHECK_IS(count(child.pid), -EPERM);
@@ -185,11 +159,8 @@ void check_debug_permission_before_session(void)
 
 void check_debug_other_thread_is_eperm(void)
 {
-	struct scripted_child child, debugger;
-
 	scripted_start(&child, "or");
-	scripted_start(&debugger, "o");
-	scripted_aim(&debugger, child.pid);
+	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, '2'), -EPERM);
 	CHECK_IS(scripted_do(&debugger, 'E'), 0);
@@ -199,10 +170,8 @@ void check_debug_other_thread_is_eperm(void)
 
 void check_debug_detached_is_eperm(void)
 {
-	struct scripted_child child, debugger;
-
 	scripted_start(&child, "orq");
-	start_stranger(&debugger, &child);
+	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, 'E'), 0);
 	CHECK_IS(scripted_do(&debugger, 'T'), 0);
@@ -212,20 +181,16 @@ void check_debug_detached_is_eperm(void)
 
 void check_debug_disable_open_to_all(void)
 {
-	struct scripted_child child, stranger;
-
 	debugged(&child, &kfd, 0, NULL);
-	start_stranger(&stranger, &child);
+	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), 0);
 	CHECK_IS(count(child.pid), -EINVAL);
 }
 
 void check_debug_owner_may_use_any_thread(void)
 {
-	struct scripted_child child, debugger;
-
 	scripted_start(&child, "orq");
-	start_stranger(&debugger, &child);
+	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, '2'), -EPERM); /* neither owner nor tracer */
 	CHECK_IS(scripted_do(&debugger, 'E'), 0);
@@ -234,10 +199,8 @@ void check_debug_owner_may_use_any_thread(void)
 
 void check_debug_owner_may_detach(void)
 {
-	struct scripted_child child, debugger;
-
 	scripted_start(&child, "orq");
-	start_stranger(&debugger, &child);
+	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, 'E'), 0);
 	CHECK_IS(scripted_do(&debugger, 'T'), 0);
@@ -248,31 +211,25 @@ void check_debug_owner_may_detach(void)
 
 void check_debug_disable_by_stranger_is_eperm(void)
 {
-	struct scripted_child child, stranger;
-
 	debugged(&child, &kfd, 0, NULL);
-	start_stranger(&stranger, &child);
+	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), -EPERM);
 	CHECK_IS(count(child.pid), 1);
 }
 
 void check_debug_child_of_owner_is_eperm(void)
 {
-	struct scripted_child child, forked;
-
 	debugged(&child, &kfd, 0, NULL);
-	start_stranger(&forked, &child); /* a child of this process, which owns the session */
-	CHECK_IS(scripted_do(&forked, 'n'), -EPERM);
-	CHECK_IS(scripted_do(&forked, 'E'), -EPERM);
-	CHECK_IS(scripted_do(&forked, 'P'), -EPERM);
+	start(&stranger); /* a child of this process, which owns the session */
+	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
+	CHECK_IS(scripted_do(&stranger, 'E'), -EPERM);
+	CHECK_IS(scripted_do(&stranger, 'P'), -EPERM);
 }
 
 void check_debug_failed_enable_authorises(void)
 {
-	struct scripted_child child, debugger;
-
 	scripted_start(&child, "or");
-	start_stranger(&debugger, &child);
+	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, 'e'), -EBADF);
 	CHECK_IS(scripted_do(&debugger, 'T'), 0);
@@ -293,9 +250,6 @@ void check_debug_self_needs_no_tracer(void)
 /* The target uses its own file descriptor and traces no process. */
 void check_debug_target_may_use_its_session(void)
 {
-	struct kfdabi_runtime_info info;
-	struct scripted_child child;
-
 	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	scripted_aim(&child, child.pid);
@@ -305,7 +259,7 @@ void check_debug_target_may_use_its_session(void)
 	CHECK_IS(scripted_do(&child, 'D'), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
-	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, NULL), 0);
 }
 
 void check_debug_no_session_is_einval(void)

@@ -11,6 +11,7 @@
 #define R_DEBUG_UNSET 0u
 
 static struct gpu_file own;
+static struct scripted_child child, one, two;
 
 static void open_own(bool runtime)
 {
@@ -21,18 +22,7 @@ static void open_own(bool runtime)
 
 static int enable(int dbg_fd)
 {
-	struct kfdabi_runtime_info info;
-
-	return trap_enable(own.kfd, getpid(), 0, dbg_fd, &info);
-}
-
-/* Returns the number of queues in the own session, or a negative errno. */
-static int count(void)
-{
-	uint32_t n = 0;
-	int r = trap_snapshot(own.kfd, getpid(), 0, NULL, &n);
-
-	return r ? r : (int)n;
+	return trap_enable(own.kfd, getpid(), 0, dbg_fd, NULL);
 }
 
 /* ENABLE on the own process. `at`: where the information is written; *size: its room, and
@@ -69,7 +59,7 @@ void check_enable_bad_fd_is_ebadf(void)
 	open_own(false);
 	CHECK_IS(enable(999), -EBADF);
 	CHECK_IS(enable(-1), -EBADF);
-	CHECK_IS(count(), -EINVAL);
+	CHECK_IS(trap_count(own.kfd, getpid()), -EINVAL);
 }
 
 void check_enable_path_fd_is_ebadf(void)
@@ -88,7 +78,7 @@ void check_enable_bad_info_leaves_session(void)
 	open_own(true);
 	CHECK_IS(enable_into(NULL, &size), -EFAULT);
 	CHECK_IS(size, 16);
-	CHECK_IS(count(), 0);
+	CHECK_IS(trap_count(own.kfd, getpid()), 0);
 	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
 	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
 }
@@ -99,7 +89,7 @@ void check_enable_bad_info_ends_session(void)
 
 	open_own(true);
 	CHECK_IS(enable_into(NULL, &size), -EFAULT);
-	CHECK_IS(count(), -EINVAL);
+	CHECK_IS(trap_count(own.kfd, getpid()), -EINVAL);
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
@@ -156,10 +146,7 @@ void check_enable_tells_runtime_state(void)
 
 void check_enable_keeps_queues_running(void)
 {
-	struct scripted_child child;
-	int kfd;
-
-	debugged(&child, &kfd, 0, NULL);
+	debugged(&child, &own.kfd, 0, NULL);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
@@ -167,7 +154,7 @@ void check_enable_keeps_queues_running(void)
 /* The second ENABLE is refused, but the driver has already forgotten the first debugger. */
 void check_enable_poisons_owner(void)
 {
-	struct scripted_child child, first, second;
+	struct scripted_child first, second;
 
 	scripted_start(&child, "orq");
 	scripted_start(&first, "o");
@@ -189,41 +176,33 @@ void check_enable_poisons_owner(void)
 	/* A third debugger can end the session that is left. */
 	open_own(false);
 	seize(child.pid);
-	CHECK_IS(
-		trap_enable(own.kfd, child.pid, 0, STDERR_FILENO, &(struct kfdabi_runtime_info){0}),
-		-EALREADY);
+	CHECK_IS(trap_enable(own.kfd, child.pid, 0, STDERR_FILENO, NULL), -EALREADY);
 	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
 /* Opens two sessions at once and returns the runtime state of the second. */
-static uint32_t second_session(struct scripted_child *one, struct scripted_child *two)
+static uint32_t second_session(void)
 {
 	struct kfdabi_runtime_info info;
-	int kfd;
 
-	debugged(one, &kfd, 0, NULL);
-	own.kfd = kfd;
-	scripted_start(two, "orq");
-	seize(two->pid);
-	CHECK_IS(trap_enable(kfd, two->pid, 0, STDERR_FILENO, &info), 0);
+	debugged(&one, &own.kfd, 0, NULL);
+	scripted_start(&two, "orq");
+	seize(two.pid);
+	CHECK_IS(trap_enable(own.kfd, two.pid, 0, STDERR_FILENO, &info), 0);
 	return info.runtime_state;
 }
 
 void check_enable_many_per_gpu(void)
 {
-	struct scripted_child one, two;
-
-	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_ENABLED);
+	CHECK_IS(second_session(), KFDABI_RUNTIME_ENABLED);
 	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
 	CHECK_IS(clear_and_suspend(own.kfd, two.pid), 1);
 }
 
 void check_enable_second_on_gpu_is_busy(void)
 {
-	struct scripted_child one, two;
-
-	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_BUSY);
+	CHECK_IS(second_session(), KFDABI_RUNTIME_BUSY);
 	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
 	CHECK_IS(clear_and_suspend(own.kfd, two.pid), -EPERM);
 }
@@ -238,9 +217,7 @@ static uint32_t state_after_enable(pid_t pid)
 
 void check_disable_returns_busy_to_enabled(void)
 {
-	struct scripted_child one, two;
-
-	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_BUSY);
+	CHECK_IS(second_session(), KFDABI_RUNTIME_BUSY);
 	CHECK_IS(trap_disable(own.kfd, one.pid), 0);
 	CHECK_IS(trap_disable(own.kfd, two.pid), 0);
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
@@ -248,12 +225,8 @@ void check_disable_returns_busy_to_enabled(void)
 
 void check_disable_frees_gpu_for_next(void)
 {
-	struct scripted_child one, two;
-	int kfd;
-
-	debugged(&one, &kfd, 0, NULL);
-	own.kfd = kfd;
-	CHECK_IS(trap_disable(kfd, one.pid), 0);
+	debugged(&one, &own.kfd, 0, NULL);
+	CHECK_IS(trap_disable(own.kfd, one.pid), 0);
 	scripted_start(&two, "orq");
 	seize(two.pid);
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
@@ -261,31 +234,25 @@ void check_disable_frees_gpu_for_next(void)
 
 void check_disable_resumes(void)
 {
-	struct scripted_child child;
-	int kfd;
-
-	debugged(&child, &kfd, 0, NULL);
-	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	debugged(&child, &own.kfd, 0, NULL);
+	CHECK_IS(clear_and_suspend(own.kfd, child.pid), 1);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
 	CHECK_IS(scripted_do(&child, 'z'), 0);
-	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
 void check_disable_clears_exceptions(void)
 {
-	struct scripted_child child;
 	uint32_t id = 0;
-	int kfd;
 
-	debugged(&child, &kfd, 0, NULL);
+	debugged(&child, &own.kfd, 0, NULL);
 	/* Not suspended, because the queue is NEW. */
-	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 0);
-	CHECK_IS(trap_disable(kfd, child.pid), 0);
-	own.kfd = kfd;
+	CHECK_IS(dbg_suspend(own.kfd, child.pid, &id, 1, 0), 0);
+	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
 	CHECK_IS(state_after_enable(child.pid), KFDABI_RUNTIME_ENABLED);
 	id = 0;
-	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 1);
+	CHECK_IS(dbg_suspend(own.kfd, child.pid, &id, 1, 0), 1);
 }
 
 /* One of the competing threads, and an unexpected errno that it got. */
@@ -302,10 +269,9 @@ static void *compete(void *arg)
 	struct contest *contest = arg;
 
 	for (int i = 0; i < (contest->disable ? 20 : 50); i++) {
-		struct kfdabi_runtime_info info;
 		int r = contest->disable
 				? trap_disable(own.kfd, contest->pid)
-				: trap_enable(own.kfd, contest->pid, 0, STDERR_FILENO, &info);
+				: trap_enable(own.kfd, contest->pid, 0, STDERR_FILENO, NULL);
 
 		if (r && r != -EALREADY && r != -EINVAL)
 			contest->strange = r;

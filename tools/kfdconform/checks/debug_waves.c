@@ -147,8 +147,7 @@ void check_watch_shared_by_all(void)
 	CHECK_IS(set_watch(), -ENOMEM);
 	CHECK_IS(clear_watch(0), -EINVAL); /* another process's watchpoint */
 	CHECK_IS(child_end(&other), 0);
-	for (int i = 0; i < 2000 && set_watch() < 0; i++)
-		sleep_ms(1);
+	CHECK(WITHIN(2000, set_watch() >= 0));
 	CHECK_IS(clear_watch(0), 0);
 }
 
@@ -164,52 +163,46 @@ void check_watch_clear_unset_is_einval(void)
 
 void check_disable_frees_watchpoints(void)
 {
-	struct kfdabi_runtime_info info;
-
 	session();
 	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
 		CHECK(set_watch() >= 0);
 	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, NULL), 0);
 	CHECK_IS(set_watch(), 0);
 }
 
-static int set_flags(uint32_t *flags)
+static uint32_t previous_flags;
+
+static int set_flags(uint32_t flags)
 {
-	struct kfdabi_dbg_trap a = {.u.set_flags.flags = *flags};
+	struct kfdabi_dbg_trap a = {.u.set_flags.flags = flags};
 	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_FLAGS);
 
-	*flags = a.u.set_flags.flags;
+	previous_flags = a.u.set_flags.flags;
 	return r;
 }
 
 void check_flags_tell_previous(void)
 {
-	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;
-
 	session();
-	CHECK_IS(set_flags(&flags), 0);
-	CHECK_IS(flags, 0);
-	CHECK_IS(set_flags(&flags), 0);
-	CHECK_IS(flags, KFDABI_FLAG_SINGLE_MEM_OP);
+	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
+	CHECK_IS(previous_flags, 0);
+	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
+	CHECK_IS(previous_flags, KFDABI_FLAG_SINGLE_MEM_OP);
 }
 
 void check_disable_clears_flags(void)
 {
-	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;
-	struct kfdabi_runtime_info info;
-
 	session();
-	CHECK_IS(set_flags(&flags), 0);
+	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
 	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
-	CHECK_IS(set_flags(&flags), 0);
-	CHECK_IS(flags, 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, NULL), 0);
+	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
+	CHECK_IS(previous_flags, 0);
 }
 
 void check_flags_single_alu_is_eacces(void)
 {
-	uint32_t flags = KFDABI_FLAG_SINGLE_ALU_OP;
 	struct gpu_shape shape;
 	uint64_t capability;
 
@@ -218,15 +211,13 @@ void check_flags_single_alu_is_eacces(void)
 	CHECK_IS(harness_node_number(shape.node, "properties", "capability", &capability), 0);
 	if (capability & KFDABI_CAP_SINGLE_ALU_OP)
 		SKIP("this GPU executes single ALU operations");
-	CHECK_IS(set_flags(&flags), -EACCES);
-	CHECK_IS(flags, 0);
+	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_ALU_OP), -EACCES);
+	CHECK_IS(previous_flags, 0);
 }
 
 void check_flags_unsupported_are_eacces(void)
 {
-	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;
-
 	session();
-	CHECK_IS(set_flags(&flags), -EACCES);
-	CHECK_IS(set_flags(&flags), 0); /* no flags requested */
+	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), -EACCES);
+	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0); /* no flags requested */
 }

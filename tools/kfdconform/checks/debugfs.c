@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 #define DIR "/sys/kernel/debug/kfd/"
 #define MQD_WORDS 512u
@@ -18,6 +18,8 @@
 #define HQD_RING 8u
 #define MAP_QUEUES 0xc005a200u
 #define RUN_LIST 0xc002a500u
+
+static struct gpu_file gpu;
 
 /* Returns the whole text of a file, valid until the next call. */
 static char *text_of(const char *name)
@@ -125,44 +127,26 @@ static uint32_t mqds_of(const struct raw_queue *queue)
 	return n;
 }
 
-/* Waits until the number of MQDs with this ring is n. */
-static bool mqds_become(const struct raw_queue *queue, uint32_t n)
-{
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (mqds_of(queue) == n)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
-}
-
 void check_mqds_tell_the_ring(void)
 {
-	struct raw_queue queue;
-	struct gpu_file gpu;
 	const char *at;
 	char device[64];
 
 	gpu_open(&gpu);
-	queue_new(&gpu, &queue);
-	for (unsigned i = 0; i < LATE_MS && !mqds_of(&queue); i++)
-		sleep_ms(1);
-	CHECK(mqds_of(&queue) > 0);
+	queue_new(&gpu, &self.queues[0]);
+	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) > 0));
 	at = own_part(text_of("mqds"));
 	snprintf(device, sizeof device, "  Compute queue on device %x\n", gpu.gpu_id);
 	CHECK(at && line_like(at, device));
-	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
-	CHECK(mqds_become(&queue, 0));
+	CHECK_IS(queue_destroy(&gpu, self.queues[0].id), 0);
+	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == 0));
 }
 
 void check_mqds_one_for_each_xcc(void)
 {
-	struct raw_queue queue;
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
-	queue_new(&gpu, &queue);
-	CHECK(mqds_become(&queue, gpu.shape.xccs));
+	queue_new(&gpu, &self.queues[0]);
+	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == gpu.shape.xccs));
 }
 
 /* Reads a word of the first MQD that has the ring of this queue. Returns false if there is none. */
@@ -189,22 +173,15 @@ static bool mqd_word(const struct raw_queue *queue, uint32_t offset, uint32_t *w
 static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
 {
 	struct kfdabi_create_queue args;
-	static struct gpu_file gpu;
-	struct raw_queue queue;
 	uint32_t word;
 
 	if (!gpu.gpu_id)
 		gpu_open(&gpu);
-	queue_args(&gpu, &queue, &args);
+	queue_args(&gpu, &self.queues[0], &args);
 	args.queue_priority = priority;
-	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (mqd_word(&queue, offset, &word))
-			return word;
-		sleep_ms(1);
-	}
-	CHECK(!"the queue is in mqds");
-	return 0;
+	CHECK_IS(queue_create(&gpu, &self.queues[0], &args), 0);
+	CHECK(WITHIN(LATE_MS, mqd_word(&self.queues[0], offset, &word)));
+	return word;
 }
 
 void check_mqds_tell_the_pipe_priority(void)
@@ -233,7 +210,6 @@ void check_mqds_newest_queue_first(void)
 {
 	struct raw_queue queues[2];
 	char start[2][64];
-	struct gpu_file gpu;
 	const char *part;
 
 	gpu_open(&gpu);
@@ -245,7 +221,7 @@ void check_mqds_newest_queue_first(void)
 		snprintf(start[i], sizeof start[i], "    00000220: %08x %08x ", (uint32_t)ring,
 			 (uint32_t)(ring >> 32));
 	}
-	CHECK(mqds_become(&queues[1], gpu.shape.xccs));
+	CHECK(WITHIN(LATE_MS, mqds_of(&queues[1]) == gpu.shape.xccs));
 	part = own_part(text_of("mqds"));
 	CHECK(part && line_like(part, start[1]) && line_like(part, start[0]));
 	CHECK(line_like(part, start[1]) < line_like(part, start[0]));
@@ -255,15 +231,10 @@ void check_mqds_newest_queue_first(void)
 static void check_header(bool pid_twice)
 {
 	char wanted[64], pasid[64];
-	struct gpu_file gpu;
-	const char *at = NULL;
+	const char *at;
 
 	gpu_open(&gpu);
-	for (unsigned i = 0; i < LATE_MS && !at; i++) {
-		sleep_ms(1);
-		at = own_part(text_of("mqds"));
-	}
-	CHECK(at);
+	CHECK(WITHIN(LATE_MS, (at = own_part(text_of("mqds")))));
 	if (pid_twice) {
 		snprintf(wanted, sizeof wanted, "Process %d PASID %d:\n", getpid(), getpid());
 		CHECK(!strncmp(at, wanted, strlen(wanted)));
@@ -314,11 +285,10 @@ static const char *node_part(char *text, uint32_t gpu_id)
 }
 
 /* Counts the compute slots of the node, and those in which a queue with that ring is active. */
-static void count_slots(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t *slots,
-			uint32_t *active)
+static void count_slots(const struct raw_queue *queue, uint32_t *slots, uint32_t *active)
 {
 	uint64_t ring = queue ? (uint64_t)(uintptr_t)queue->ring.cpu >> 8 : 0;
-	const char *at = node_part(text_of("hqds"), gpu->gpu_id);
+	const char *at = node_part(text_of("hqds"), gpu.gpu_id);
 
 	*slots = *active = 0;
 	while (*at) {
@@ -340,10 +310,9 @@ static void count_slots(const struct gpu_file *gpu, const struct raw_queue *queu
 void check_hqds_tell_every_slot(void)
 {
 	uint32_t slots, active;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	count_slots(&gpu, NULL, &slots, &active);
+	count_slots(NULL, &slots, &active);
 	CHECK_IS(slots, gpu.shape.cp_queues * gpu.shape.xccs);
 }
 
@@ -351,61 +320,35 @@ void check_hqds_active_on_every_xcc(void)
 {
 	struct raw_queue queues[3];
 	uint32_t slots, active;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	for (int i = 0; i < 3; i++)
 		queue_new(&gpu, &queues[i]);
 	for (int i = 0; i < 3; i++) {
-		count_slots(&gpu, &queues[i], &slots, &active);
+		count_slots(&queues[i], &slots, &active);
 		CHECK_IS(active, gpu.shape.xccs);
 	}
 }
 
-/* Creates a queue that can be suspended. */
-static void queue_in_session(struct gpu_file *gpu, struct raw_queue *queue)
+/* Opens a session on the own process with one queue, which can be suspended. */
+static void open_session(void)
 {
-	struct kfdabi_queue_snapshot entry;
-	struct kfdabi_runtime_info info;
-	uint32_t n = 1;
-	int events[2];
-
-	gpu_open(gpu);
-	CHECK_IS(runtime_enable(gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
-	CHECK_IS(trap_enable(gpu->kfd, getpid(), 0, events[1], &info), 0);
-	queue_new(gpu, queue);
-	CHECK_IS(trap_snapshot(gpu->kfd, getpid(), NEW_MASK, &entry, &n), 0);
-}
-
-static void suspend(const struct gpu_file *gpu, const struct raw_queue *queue)
-{
-	uint32_t id = queue->id;
-
-	CHECK_IS(dbg_suspend(gpu->kfd, getpid(), &id, 1, NEW_MASK), 1);
-}
-
-static void resume(const struct gpu_file *gpu, const struct raw_queue *queue)
-{
-	uint32_t id = queue->id;
-
-	CHECK_IS(dbg_resume(gpu->kfd, getpid(), &id, 1), 1);
+	self_debug_open(1);
+	gpu = self.gpu;
 }
 
 void check_hqds_suspended_queue_is_inactive(void)
 {
-	struct raw_queue queue;
 	uint32_t slots, active;
-	struct gpu_file gpu;
 
-	queue_in_session(&gpu, &queue);
-	count_slots(&gpu, &queue, &slots, &active);
+	open_session();
+	count_slots(&self.queues[0], &slots, &active);
 	CHECK(active > 0);
-	suspend(&gpu, &queue);
-	count_slots(&gpu, &queue, &slots, &active);
+	self_debug_suspend_one(&self.queues[0]);
+	count_slots(&self.queues[0], &slots, &active);
 	CHECK_IS(active, 0);
-	resume(&gpu, &queue);
-	count_slots(&gpu, &queue, &slots, &active);
+	self_debug_resume_one(&self.queues[0]);
+	count_slots(&self.queues[0], &slots, &active);
 	CHECK(active > 0);
 }
 
@@ -413,10 +356,10 @@ void check_hqds_suspended_queue_is_inactive(void)
 
 /* Returns whether the runlist has a MAP_QUEUES packet for this queue, which it recognizes by the
  * address of the write pointer. */
-static bool maps(const struct gpu_file *gpu, const struct raw_queue *queue)
+static bool maps(const struct raw_queue *queue)
 {
 	uint64_t wptr = (uint64_t)(uintptr_t)queue_wptr(queue);
-	const char *part = node_part(text_of("rls"), gpu->gpu_id);
+	const char *part = node_part(text_of("rls"), gpu.gpu_id);
 	uint32_t n = words_of(part, NULL, 0, NULL), *words;
 	bool found = false;
 
@@ -430,53 +373,35 @@ static bool maps(const struct gpu_file *gpu, const struct raw_queue *queue)
 	return found;
 }
 
-static bool maps_becomes(const struct gpu_file *gpu, const struct raw_queue *queue, bool wanted)
-{
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (maps(gpu, queue) == wanted)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
-}
-
 void check_rls_maps_active_queues(void)
 {
-	struct raw_queue queue, other;
-	struct gpu_file gpu;
-
-	queue_in_session(&gpu, &queue);
-	queue_new(&gpu, &other);
-	CHECK(maps_becomes(&gpu, &queue, true));
-	suspend(&gpu, &queue);
-	CHECK(maps_becomes(&gpu, &queue, false));
+	open_session();
+	queue_new(&gpu, &self.queues[1]);
+	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK(WITHIN(LATE_MS, !maps(&self.queues[0])));
 	/* The list is empty for the moment of the update, also with the real driver. */
-	CHECK(maps_becomes(&gpu, &other, true));
-	resume(&gpu, &queue);
-	CHECK(maps_becomes(&gpu, &queue, true));
+	CHECK(WITHIN(LATE_MS, maps(&self.queues[1])));
+	self_debug_resume_one(&self.queues[0]);
+	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 }
 
 void check_rls_says_when_there_is_none(void)
 {
-	struct gpu_file gpu;
 	const char *part;
 
 	gpu_open(&gpu);
-	part = node_part(text_of("rls"), gpu.gpu_id);
 	/* Queues of a process that has just ended may still be in the list. */
-	for (unsigned i = 0; i < LATE_MS && words_of(part, NULL, 0, NULL); i++) {
-		sleep_ms(1);
-		part = node_part(text_of("rls"), gpu.gpu_id);
-	}
-	if (words_of(part, NULL, 0, NULL))
+	if (!WITHIN(LATE_MS,
+		    (part = node_part(text_of("rls"), gpu.gpu_id), !words_of(part, NULL, 0, NULL))))
 		SKIP("queues of another process are on the GPU");
 	CHECK(!strcmp(part, "  No active runlist\n"));
 }
 
 /* Returns whether the last packet leads back to the start of the list. */
-static bool chained(const struct gpu_file *gpu)
+static bool chained(void)
 {
-	const char *part = node_part(text_of("rls"), gpu->gpu_id);
+	const char *part = node_part(text_of("rls"), gpu.gpu_id);
 	uint32_t n = words_of(part, NULL, 0, NULL), *words = calloc(n + 4, sizeof *words);
 	bool is;
 
@@ -487,72 +412,51 @@ static bool chained(const struct gpu_file *gpu)
 	return is;
 }
 
-static bool chained_becomes(const struct gpu_file *gpu, bool wanted)
-{
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (chained(gpu) == wanted)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
-}
-
 /* The queues have nothing to do, so they can share their buffers. */
 void check_oversubscribed_runlist_is_chained(void)
 {
 	struct kfdabi_create_queue args, again;
-	struct raw_queue queue, first;
-	struct gpu_file gpu;
+	struct raw_queue first;
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &first);
-	CHECK(maps_becomes(&gpu, &first, true));
-	if (!chained_becomes(&gpu, false) && !harness_simulated())
+	CHECK(WITHIN(LATE_MS, maps(&first)));
+	if (!WITHIN(LATE_MS, !chained()) && !harness_simulated())
 		SKIP("the GPU is oversubscribed by other processes");
-	CHECK(!chained(&gpu));
-	queue_args(&gpu, &queue, &args);
+	CHECK(!chained());
+	queue_args(&gpu, &self.queues[0], &args);
 	for (uint32_t i = 0; i < gpu.shape.cp_queues; i++) {
 		again = args;
 		CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &again, sizeof again), 0);
 	}
-	CHECK(chained_becomes(&gpu, true));
+	CHECK(WITHIN(LATE_MS, chained()));
 	CHECK_IS(queue_destroy(&gpu, first.id), 0);
-	CHECK(chained_becomes(&gpu, false));
+	CHECK(WITHIN(LATE_MS, !chained()));
 }
 
 /* ---- proc ---- */
 
-static unsigned long pasid_in_debugfs(const struct gpu_file *gpu, pid_t pid)
+static unsigned long pasid_in_debugfs(pid_t pid)
 {
 	char name[64];
 
-	snprintf(name, sizeof name, "proc/%d/pasid_%u", (int)pid, gpu->gpu_id);
+	snprintf(name, sizeof name, "proc/%d/pasid_%u", (int)pid, gpu.gpu_id);
 	return strtoul(text_of(name), NULL, 10);
-}
-
-static void opens_device(int from, int to)
-{
-	struct gpu_file gpu;
-
-	gpu_open(&gpu);
-	notify(to);
-	hear(from);
 }
 
 void check_debugfs_tells_the_pasid(void)
 {
-	struct gpu_file gpu;
 	struct child child;
 	unsigned long own;
 
 	gpu_open(&gpu);
 	text_of("mqds"); /* skips the check if there is no debugfs */
-	own = pasid_in_debugfs(&gpu, getpid());
+	own = pasid_in_debugfs(getpid());
 	CHECK(own > 0);
 	child_start(&child, opens_device);
 	hear(child.from);
-	CHECK(pasid_in_debugfs(&gpu, child.pid) > 0);
-	CHECK(pasid_in_debugfs(&gpu, child.pid) != own);
+	CHECK(pasid_in_debugfs(child.pid) > 0);
+	CHECK(pasid_in_debugfs(child.pid) != own);
 	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 }
@@ -574,7 +478,6 @@ static unsigned long long system_used(void)
 void check_mem_limit_counts_system_memory(void)
 {
 	unsigned long long before = 0, now = 0;
-	struct gpu_file gpu;
 	struct buffer gtt;
 
 	gpu_open(&gpu);
@@ -584,11 +487,7 @@ void check_mem_limit_counts_system_memory(void)
 			TRY_AGAIN("another process freed memory meanwhile");
 		before = now = system_used();
 		CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
-		for (unsigned i = 0; i < LATE_MS && now == before; i++) {
-			sleep_ms(1);
-			now = system_used();
-		}
-		if (now == before)
+		if (!WITHIN(LATE_MS, (now = system_used()) != before))
 			break;
 	}
 	CHECK_IS(now, before + 8);

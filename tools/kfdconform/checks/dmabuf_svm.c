@@ -12,19 +12,21 @@
 #define PAGE 4096u
 #define BYTES (4 * PAGE)
 
-static int export(const struct gpu_file *gpu, uint64_t handle)
+static struct gpu_file gpu;
+
+static int export(uint64_t handle)
 {
 	struct kfdabi_export_dmabuf a = {.handle = handle, .flags = O_CLOEXEC};
-	int r = harness_ioctl(gpu->kfd, KFDABI_EXPORT_DMABUF, &a, sizeof a);
+	int r = harness_ioctl(gpu.kfd, KFDABI_EXPORT_DMABUF, &a, sizeof a);
 
 	return r < 0 ? r : (int)a.dmabuf_fd;
 }
 
-static int import(const struct gpu_file *gpu, int fd, uint64_t va, uint64_t *handle)
+static int import(int fd, uint64_t va, uint64_t *handle)
 {
 	struct kfd_ioctl_import_dmabuf_args a = {
-		.va_addr = va, .gpu_id = gpu->gpu_id, .dmabuf_fd = (uint32_t)fd};
-	int r = harness_ioctl(gpu->kfd, KFDABI_IMPORT_DMABUF, &a, sizeof a);
+		.va_addr = va, .gpu_id = gpu.gpu_id, .dmabuf_fd = (uint32_t)fd};
+	int r = harness_ioctl(gpu.kfd, KFDABI_IMPORT_DMABUF, &a, sizeof a);
 
 	*handle = a.handle;
 	return r;
@@ -40,32 +42,28 @@ static void *addresses(uint64_t size, int protection)
 
 void check_export_of_an_unknown_handle_is_einval(void)
 {
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
-	CHECK_IS(export(&gpu, (uint64_t)gpu.gpu_id << 32 | 77), -EINVAL);
+	CHECK_IS(export((uint64_t)gpu.gpu_id << 32 | 77), -EINVAL);
 }
 
 void check_import_of_another_descriptor_is_einval(void)
 {
-	struct gpu_file gpu;
 	uint64_t handle;
 
 	gpu_open(&gpu);
-	CHECK_IS(import(&gpu, gpu.kfd, 1 << 20, &handle), -EINVAL);
-	CHECK_IS(import(&gpu, 1000, 1 << 20, &handle), -EBADF);
+	CHECK_IS(import(gpu.kfd, 1 << 20, &handle), -EINVAL);
+	CHECK_IS(import(1000, 1 << 20, &handle), -EBADF);
 }
 
 void check_dmabuf_info_tells_size_and_gpu(void)
 {
 	struct kfd_ioctl_get_dmabuf_info_args info = {0};
 	struct buffer buffer;
-	struct gpu_file gpu;
 	int fd;
 
 	gpu_open(&gpu);
 	CHECK_IS(buffer_new(&gpu, BYTES, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &buffer), 0);
-	fd = export(&gpu, buffer.handle);
+	fd = export(buffer.handle);
 	CHECK(fd >= 0);
 	info.dmabuf_fd = (uint32_t)fd;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_DMABUF_INFO, &info, sizeof info), 0);
@@ -79,59 +77,20 @@ void check_dmabuf_info_tells_size_and_gpu(void)
 
 static int sockets[2];
 
-static void send_fd(int fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec one = {(char[1]){0}, 1};
-	struct msghdr message = {.msg_iov = &one,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof control};
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-	CHECK_IS(sendmsg(sockets[0], &message, 0), 1);
-}
-
-static int receive_fd(void)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	char byte;
-	struct iovec one = {&byte, 1};
-	struct msghdr message = {.msg_iov = &one,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof control};
-	int fd;
-
-	CHECK_IS(recvmsg(sockets[1], &message, MSG_CMSG_CLOEXEC), 1);
-	memcpy(&fd, CMSG_DATA(&control.header), sizeof fd);
-	return fd;
-}
-
 /* Imports the memory. A barrier packet of its GPU waits for the first signal, which the owner
  * writes, and then decrements the second one. */
 static void other_process(int from, int to)
 {
-	struct gpu_file gpu;
 	struct raw_queue queue;
 	struct signal *theirs;
 	uint64_t handle;
 	uint32_t done = 0;
 	struct kfd_ioctl_map_memory_to_gpu_args map = {.n_devices = 1, .n_success = done};
-	int fd = receive_fd();
+	int fd = fd_receive(sockets[1]);
 
 	gpu_open(&gpu);
 	theirs = addresses(BYTES, PROT_NONE);
-	CHECK_IS(import(&gpu, fd, (uint64_t)(uintptr_t)theirs, &handle), 0);
+	CHECK_IS(import(fd, (uint64_t)(uintptr_t)theirs, &handle), 0);
 	map.handle = handle;
 	map.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_MAP_MEMORY_TO_GPU, &map, sizeof map), 0);
@@ -150,7 +109,6 @@ void check_imported_memory_is_the_same(void)
 	struct kfd_ioctl_free_memory_of_gpu_args drop;
 	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {.n_devices = 1};
 	struct buffer buffer;
-	struct gpu_file gpu;
 	struct signal *shared;
 	struct child child;
 	int fd;
@@ -162,9 +120,9 @@ void check_imported_memory_is_the_same(void)
 	shared = buffer.cpu;
 	shared[0].value = 1;
 	shared[1].value = 1;
-	fd = export(&gpu, buffer.handle);
+	fd = export(buffer.handle);
 	CHECK(fd >= 0);
-	send_fd(fd);
+	fd_send(sockets[0], fd);
 	close(fd);
 	hear(child.from);
 	/* Free the owner's handle; its mmap() of the pages stays. */
@@ -188,23 +146,22 @@ struct svm_call {
 };
 
 /* The SVM ioctl on a range with n attributes. */
-static int svm(const struct gpu_file *gpu, struct svm_call *a, uint32_t op, const void *at,
-	       uint64_t size, uint32_t n)
+static int svm(struct svm_call *a, uint32_t op, const void *at, uint64_t size, uint32_t n)
 {
 	a->args.start_addr = (uint64_t)(uintptr_t)at;
 	a->args.size = size;
 	a->args.op = op;
 	a->args.nattr = n;
-	return harness_ioctl(gpu->kfd, KFDABI_SVM, a, sizeof *a);
+	return harness_ioctl(gpu.kfd, KFDABI_SVM, a, sizeof *a);
 }
 
 /* A kernel without SVM returns EPERM for every SVM call. */
-static void open_with_svm(struct gpu_file *gpu)
+static void open_with_svm(void)
 {
 	struct svm_call a = {0};
 
-	gpu_open(gpu);
-	if (svm(gpu, &a, KFD_IOCTL_SVM_OP_GET_ATTR, NULL, 0, 0) == -EPERM)
+	gpu_open(&gpu);
+	if (svm(&a, KFD_IOCTL_SVM_OP_GET_ATTR, NULL, 0, 0) == -EPERM)
 		SKIP("this kernel has no SVM");
 }
 
@@ -212,56 +169,52 @@ void check_svm_in_whole_pages_only(void)
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	char *at = addresses(2 * PAGE, PROT_READ | PROT_WRITE);
-	struct gpu_file gpu;
 
-	open_with_svm(&gpu);
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at + 16, PAGE, 1), -EINVAL);
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 100, 1), -EINVAL);
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 0, 1), -EINVAL);
+	open_with_svm();
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at + 16, PAGE, 1), -EINVAL);
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 100, 1), -EINVAL);
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 0, 1), -EINVAL);
 }
 
 void check_svm_unknown_attribute_is_einval(void)
 {
 	struct svm_call a = {.attrs[0] = {99, 0}};
 	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
-	struct gpu_file gpu;
 
-	open_with_svm(&gpu);
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EINVAL);
+	open_with_svm();
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EINVAL);
 }
 
 void check_svm_without_memory_is_efault(void)
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
-	struct gpu_file gpu;
 
-	open_with_svm(&gpu);
+	open_with_svm();
 	munmap(at, PAGE);
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EFAULT);
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EFAULT);
 }
 
 void check_svm_attributes_persist(void)
 {
 	struct svm_call a = {0};
 	char *at = addresses(4 * PAGE, PROT_READ | PROT_WRITE);
-	struct gpu_file gpu;
 
-	open_with_svm(&gpu);
+	open_with_svm();
 	a.attrs[0] = (struct kfd_ioctl_svm_attribute){KFD_IOCTL_SVM_ATTR_GRANULARITY, 5};
 	a.attrs[1] =
 		(struct kfd_ioctl_svm_attribute){KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE, gpu.gpu_id};
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at + PAGE, 2 * PAGE, 2), 0);
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at + PAGE, 2 * PAGE, 2), 0);
 	a.attrs[0].value = 0;
 	a.attrs[1].type = KFD_IOCTL_SVM_ATTR_ACCESS;
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_GET_ATTR, at + 2 * PAGE, PAGE, 2), 0);
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_GET_ATTR, at + 2 * PAGE, PAGE, 2), 0);
 	CHECK_IS(a.attrs[0].value, 5);
 	CHECK_IS(a.attrs[1].type, KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE);
 	a.attrs[1].type = KFD_IOCTL_SVM_ATTR_ACCESS;
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_GET_ATTR, at + 3 * PAGE, PAGE, 2), 0);
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_GET_ATTR, at + 3 * PAGE, PAGE, 2), 0);
 	CHECK(a.attrs[0].value != 5);
 	a.attrs[0] = (struct kfd_ioctl_svm_attribute){KFD_IOCTL_SVM_ATTR_PREFERRED_LOC, 0};
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_GET_ATTR, at, PAGE, 1), 0);
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_GET_ATTR, at, PAGE, 1), 0);
 	CHECK_IS(a.attrs[0].value, KFD_IOCTL_SVM_LOCATION_UNDEFINED);
 }
 
@@ -270,17 +223,16 @@ void check_svm_attributes_end_with_the_memory(void)
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	char *at = addresses(4 * PAGE, PROT_READ | PROT_WRITE);
 	struct kfd_ioctl_get_version_args version = {0};
-	struct gpu_file gpu;
 
-	open_with_svm(&gpu);
-	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 4 * PAGE, 1), 0);
+	open_with_svm();
+	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 4 * PAGE, 1), 0);
 	CHECK(!munmap(at + PAGE, 2 * PAGE));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	CHECK(mmap(at + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at + PAGE);
 	for (unsigned i = 0; i < 4; i++) {
 		a.attrs[0].value = 0;
-		CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_GET_ATTR, at + i * PAGE, PAGE, 1), 0);
+		CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_GET_ATTR, at + i * PAGE, PAGE, 1), 0);
 		CHECK((a.attrs[0].value == 5) == (i == 0 || i == 3));
 	}
 }
@@ -293,12 +245,11 @@ void check_alloc_in_an_svm_range_is_eaddrinuse(void)
 		.flags = KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE,
 	};
 	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
-	struct gpu_file gpu;
 
-	open_with_svm(&gpu);
+	open_with_svm();
 	a.gpu_id = gpu.gpu_id;
 	a.va_addr = (uint64_t)(uintptr_t)at;
-	CHECK_IS(svm(&gpu, &svm_args, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), 0);
+	CHECK_IS(svm(&svm_args, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), 0);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a), -EADDRINUSE);
 }
 
@@ -306,7 +257,6 @@ void check_xnack_mode_with_queues_is_ebusy(void)
 {
 	struct kfd_ioctl_set_xnack_mode_args a = {.xnack_enabled = -1};
 	struct raw_queue queue;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	if (harness_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a) == -EPERM)

@@ -12,6 +12,8 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/harness.h"
 
+static struct raw_queue queue;
+
 static struct gpu_file gpu;
 
 static int create(uint32_t type, bool auto_reset, uint64_t page, uint32_t *id)
@@ -88,9 +90,10 @@ struct awaited_event {
 };
 _Static_assert(sizeof(struct awaited_event) == sizeof(struct kfd_event_data), "event data");
 
-/* WAIT_EVENTS. *result: complete, timeout or fail. */
-static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t ms,
-		    uint32_t *result)
+/* Of the last WAIT_EVENTS: complete, timeout or fail. */
+static uint32_t result;
+
+static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t ms)
 {
 	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uint64_t)(uintptr_t)events,
 					       .num_events = n,
@@ -98,18 +101,15 @@ static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t
 					       .timeout = ms};
 	int r = harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
 
-	*result = a.wait_result;
+	result = a.wait_result;
 	return r;
 }
 
 /* Checks that WAIT_EVENTS succeeds with this result. */
 #define WAITS(events, n, all, ms, wanted)                                                          \
 	do {                                                                                       \
-		uint32_t result_;                                                                  \
-		check_is(__FILE__, __LINE__, "WAIT_EVENTS",                                        \
-			 wait_for(events, n, all, ms, &result_), 0);                               \
-		check_is(__FILE__, __LINE__, "wait_result", result_,                               \
-			 KFD_IOC_WAIT_RESULT_##wanted);                                            \
+		check_is(__FILE__, __LINE__, "WAIT_EVENTS", wait_for(events, n, all, ms), 0);      \
+		check_is(__FILE__, __LINE__, "wait_result", result, KFD_IOC_WAIT_RESULT_##wanted); \
 	} while (0)
 
 void check_unknown_event_is_einval(void)
@@ -145,7 +145,6 @@ void check_auto_reset_event_wakes_once(void)
 void check_manual_reset_event_stays_set(void)
 {
 	struct awaited_event events[2] = {{0}};
-	uint32_t result;
 
 	gpu_open(&gpu);
 	events[0].id = event_new(false);
@@ -157,7 +156,7 @@ void check_manual_reset_event_stays_set(void)
 	WAITS(events, 1, false, 0, TIMEOUT);
 	/* The event also stays set after a wait for both events, of which only one is set. */
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
-	CHECK_IS(wait_for(events, 2, true, 1, &result), 0);
+	CHECK_IS(wait_for(events, 2, true, 1), 0);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_TIMEOUT);
 	WAITS(events, 1, false, 0, COMPLETE);
 }
@@ -272,48 +271,39 @@ void check_wait_tells_a_newer_age(void)
 void check_wait_on_an_unknown_event_is_einval(void)
 {
 	struct awaited_event event = {.id = 77};
-	uint32_t result;
 
 	gpu_open(&gpu);
-	CHECK_IS(wait_for(&event, 1, false, 0, &result), -EINVAL);
+	CHECK_IS(wait_for(&event, 1, false, 0), -EINVAL);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
 }
 
 void check_destroyed_event_fails_its_waiters(void)
 {
 	struct awaited_event event = {0};
-	uint32_t result;
 	pthread_t thread;
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
 	plan.waits = (pid_t)syscall(SYS_gettid); /* the event must exist when the wait begins */
 	thread = do_later(KFDABI_DESTROY_EVENT, event.id);
-	CHECK_IS(wait_for(&event, 1, false, 5000, &result), -EIO);
+	CHECK_IS(wait_for(&event, 1, false, 5000), -EIO);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
 	pthread_join(thread, NULL);
 }
 
-static void nothing(int number)
-{
-	(void)number;
-}
-
 void check_interrupted_wait_gives_back(void)
 {
-	struct sigaction action = {.sa_handler = nothing};
 	struct awaited_event events[2] = {{0}};
-	uint32_t result;
 	pthread_t thread;
 
 	gpu_open(&gpu);
 	events[0].id = event_new(true);
 	events[1].id = event_new(true);
-	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	signal_handle(SIGUSR1, 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
 	thread = do_later(0, 0);
 	/* The wait had already taken the first event. */
-	CHECK_IS(wait_for(events, 2, true, 5000, &result), -EINTR);
+	CHECK_IS(wait_for(events, 2, true, 5000), -EINTR);
 	__atomic_store_n(&plan.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
 	WAITS(events, 1, false, 2000, COMPLETE);
@@ -333,7 +323,6 @@ static void expect_fault(const struct awaited_event *event, uint64_t va)
 void check_memory_event_tells_the_fault(void)
 {
 	struct awaited_event event = {0};
-	struct raw_queue queue;
 
 	gpu_open(&gpu);
 	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &event.id), 0);
@@ -348,14 +337,12 @@ void check_memory_event_tells_the_fault(void)
 static bool faults(uint64_t va)
 {
 	struct awaited_event event = {0};
-	struct raw_queue queue;
-	uint32_t result;
 
 	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, true, 0, &event.id), 0);
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)(uintptr_t)va);
 	queue_ring(&queue);
-	CHECK_IS(wait_for(&event, 1, false, 2000, &result), 0);
+	CHECK_IS(wait_for(&event, 1, false, 2000), 0);
 	if (result == KFD_IOC_WAIT_RESULT_COMPLETE)
 		expect_fault(&event, va);
 	return result == KFD_IOC_WAIT_RESULT_COMPLETE;

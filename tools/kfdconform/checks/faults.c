@@ -11,25 +11,12 @@
 #define LATE_MS 2000u
 #define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
-static uint32_t memory_event(const struct self_debug *self)
-{
-	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_MEMORY};
-
-	CHECK_IS(harness_ioctl(self->gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
-	return a.event_id;
-}
-
 /* Waits for the memory event and returns the address of the page in it. */
-static uint64_t wait_for(const struct self_debug *self, uint32_t event)
+static uint64_t wait_for(uint32_t event)
 {
-	struct kfd_event_data data = {.event_id = event};
-	struct kfd_ioctl_wait_events_args a = {
-		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = LATE_MS};
 	struct kfd_hsa_memory_exception_data what;
 
-	CHECK_IS(harness_ioctl(self->gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
-	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
-	memcpy(&what, &data, sizeof what);
+	CHECK_IS(memory_event_wait(&self.gpu, event, LATE_MS, &what), 1);
 	return what.va;
 }
 
@@ -42,26 +29,25 @@ static void write_nowhere(struct raw_queue *queue)
 
 /* Lets the first queue fault and waits for the memory event, which the driver sends
  * after the eviction. */
-static void fault(struct self_debug *self)
+static void fault(void)
 {
-	uint32_t event = memory_event(self);
+	uint32_t event = memory_event_new(&self.gpu);
 
-	write_nowhere(&self->queues[0]);
-	wait_for(self, event);
+	write_nowhere(&self.queues[0]);
+	wait_for(event);
 }
 
 void check_memory_fault_evicts_the_process(void)
 {
 	struct signal *work;
-	struct self_debug self;
 
-	self_debug_open(&self, 2);
+	self_debug_open(2);
 	work = &self.signals[self.sent++];
 	work->value = 1;
 	queue_work_begun(&self.queues[1], 60, work);
-	fault(&self);
+	fault();
 	CHECK(is_absent(&self.gpu, &work->value, 0, 200));
-	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[1])));
+	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
 void check_memory_fault_is_of_one_gpu(void)
@@ -69,13 +55,12 @@ void check_memory_fault_is_of_one_gpu(void)
 	struct gpu_file second;
 	struct signal *signal;
 	struct raw_queue far;
-	struct self_debug self;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	gpu_open_too(&second, &self.gpu, 1);
 	queue_new(&second, &far);
 	signal = signals_new(&second);
-	fault(&self);
+	fault();
 	signal->value = 1;
 	queue_barrier(&far, NULL, signal);
 	queue_ring(&far);
@@ -86,81 +71,67 @@ void check_sdma_fault_tells_where_it_stopped(void)
 {
 	enum { SDMA_FENCE = 5 };
 	struct raw_queue sdma;
-	struct self_debug self;
 	uint32_t event;
 
-	self_debug_prepare(&self);
-	self_debug_sdma(&self, &sdma);
-	event = memory_event(&self);
+	self_debug_prepare();
+	self_debug_sdma(&sdma);
+	event = memory_event_new(&self.gpu);
 	self_debug_sdma_put(&sdma, (uint32_t[]){SDMA_FENCE, BAD_ADDRESS + 16, 0, 1}, 16);
-	CHECK_IS(wait_for(&self, event), BAD_ADDRESS);
+	CHECK_IS(wait_for(event), BAD_ADDRESS);
 }
 
 void check_queue_of_an_evicted_process_is_off(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	fault(&self);
+	self_debug_open(1);
+	fault();
 	queue_new(&self.gpu, &self.queues[1]);
-	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[1])));
+	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
 void check_resume_leaves_the_evicted_off(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 2);
-	self_debug_suspend_one(&self, &self.queues[1]);
-	fault(&self);
-	self_debug_resume_one(&self, &self.queues[1]);
-	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[1])));
+	self_debug_open(2);
+	self_debug_suspend_one(&self.queues[1]);
+	fault();
+	self_debug_resume_one(&self.queues[1]);
+	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
 void check_suspend_counts_the_evicted(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 2);
-	fault(&self);
-	self_debug_suspend_one(&self, &self.queues[1]);
+	self_debug_open(2);
+	fault();
+	self_debug_suspend_one(&self.queues[1]);
 }
 
 /* Opens a session that subscribes to memory violations, and causes one. */
-static void violate(struct self_debug *self)
+static void violate(void)
 {
 	struct kfdabi_dbg_trap a = {0};
-	uint64_t until = clock_ns() + LATE_MS * 1000000ull;
 
-	self_debug_prepare(self);
+	self_debug_prepare();
 	for (unsigned i = 0; i < 2; i++)
-		queue_new(&self->gpu, &self->queues[i]);
-	self_debug_enable(self, VIOLATION_MASK);
-	write_nowhere(&self->queues[0]);
-	while (self_debug_trap(self, &a, KFDABI_TRAP_QUERY_DEBUG_EVENT) == -EAGAIN) {
-		CHECK(clock_ns() < until);
-		sleep_ms(1);
-	}
+		queue_new(&self.gpu, &self.queues[i]);
+	self_debug_enable(VIOLATION_MASK);
+	write_nowhere(&self.queues[0]);
+	CHECK(WITHIN(LATE_MS, self_debug_trap(&a, KFDABI_TRAP_QUERY_DEBUG_EVENT) != -EAGAIN));
 }
 
 void check_memory_violation_evicts_nothing(void)
 {
-	struct self_debug self;
-
-	violate(&self);
-	CHECK(self_debug_runs(&self, &self.queues[1]));
+	violate();
+	CHECK(self_debug_runs(&self.queues[1]));
 }
 
 void check_memory_violation_passed_on_evicts(void)
 {
 	struct kfdabi_dbg_trap a = {.u.send_runtime_event.exception_mask = VIOLATION_MASK};
-	struct self_debug self;
 	uint32_t event;
 
-	violate(&self);
-	event = memory_event(&self);
+	violate();
+	event = memory_event_new(&self.gpu);
 	a.u.send_runtime_event.gpu_id = self.gpu.gpu_id;
-	CHECK_IS(self_debug_trap(&self, &a, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
-	wait_for(&self, event);
-	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[1])));
+	CHECK_IS(self_debug_trap(&a, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
+	wait_for(event);
+	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }

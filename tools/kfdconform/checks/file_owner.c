@@ -13,6 +13,10 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/harness.h"
 
+static struct gpu_file own;
+
+static struct raw_queue queue;
+
 /* The parent's device, whose file descriptor the children inherit. */
 static struct gpu_file parents;
 
@@ -24,118 +28,77 @@ static int version_of(int fd)
 	return harness_ioctl(fd, KFDABI_GET_VERSION, &version, sizeof version);
 }
 
-static int device(void)
-{
-	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-
-	CHECK(fd >= 0);
-	return fd;
-}
-
-static void in_child(void (*body)(int from, int to))
-{
-	struct child child;
-
-	child_start(&child, body);
-	CHECK_IS(child_end(&child), 0);
-}
-
-static void uses_the_parents(int from, int to)
+static void uses_the_parents(void)
 {
 	char data[8] = {0};
 
-	(void)from;
-	(void)to;
 	CHECK_IS(version_of(parents.kfd), -EBADF);
 	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, data, 8), -EBADF);
 	/* A file descriptor of its own does not change that. */
-	CHECK_IS(version_of(device()), 0);
+	CHECK_IS(version_of(device_open()), 0);
 	CHECK_IS(version_of(parents.kfd), -EBADF);
 }
 
 void check_inherited_descriptor_is_ebadf(void)
 {
 	gpu_open(&parents);
-	in_child(uses_the_parents);
+	CHECK_IS(run_in_child(uses_the_parents), 0);
 	CHECK_IS(version_of(parents.kfd), 0);
 }
 
 void check_unused_inherited_descriptor_is_ebadf(void)
 {
-	parents.kfd = device();
-	in_child(uses_the_parents);
+	parents.kfd = device_open();
+	CHECK_IS(run_in_child(uses_the_parents), 0);
 	CHECK_IS(version_of(parents.kfd), 0);
 }
 
-static void unknown_number(int from, int to)
+static void unknown_number(void)
 {
 	char data[8] = {0};
 
-	(void)from;
-	(void)to;
 	CHECK_IS(harness_ioctl(parents.kfd, 0x7f, data, 8), -ENOTTY);
 }
 
 void check_ebadf_comes_after_enotty(void)
 {
 	gpu_open(&parents);
-	in_child(unknown_number);
+	CHECK_IS(run_in_child(unknown_number), 0);
 }
 
-static void unreadable(int from, int to)
+static void unreadable(void)
 {
-	(void)from;
-	(void)to;
 	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, NULL, 8), -EBADF);
 }
 
 void check_ebadf_comes_before_efault(void)
 {
 	gpu_open(&parents);
-	in_child(unreadable);
+	CHECK_IS(run_in_child(unreadable), 0);
 }
 
 static int sockets[2];
 
 static void sends_its_own(int from, int to)
 {
-	char control[CMSG_SPACE(sizeof(int))] = {0}, byte = 0;
-	struct iovec iov = {&byte, 1};
-	struct msghdr message = {.msg_iov = &iov,
-				 .msg_iovlen = 1,
-				 .msg_control = control,
-				 .msg_controllen = sizeof control};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-	int fd = device();
+	int fd = device_open();
 
 	(void)to;
 	CHECK_IS(version_of(fd), 0);
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(head), &fd, sizeof fd);
-	CHECK_IS(sendmsg(sockets[1], &message, 0), 1);
+	fd_send(sockets[1], fd);
 	hear(from); /* stay alive until the other process has tried */
 }
 
 void check_passed_descriptor_is_ebadf(void)
 {
-	char control[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec iov = {&byte, 1};
-	struct msghdr message = {.msg_iov = &iov,
-				 .msg_iovlen = 1,
-				 .msg_control = control,
-				 .msg_controllen = sizeof control};
 	struct child child;
 	int fd;
 
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
 	child_start(&child, sends_its_own);
-	CHECK_IS(recvmsg(sockets[0], &message, 0), 1);
-	CHECK(CMSG_FIRSTHDR(&message));
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+	fd = fd_receive(sockets[0]);
 	CHECK_IS(version_of(fd), -EBADF);
-	CHECK_IS(version_of(device()), 0);
+	CHECK_IS(version_of(device_open()), 0);
 	CHECK_IS(version_of(fd), -EBADF);
 	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
@@ -172,13 +135,8 @@ void check_vfork_child_is_ebadf(void)
 	CHECK_IS(version_of(parents.kfd), 0);
 }
 
-static void makes_a_queue(int from, int to)
+static void makes_a_queue(void)
 {
-	struct raw_queue queue;
-	struct gpu_file own;
-
-	(void)from;
-	(void)to;
 	gpu_open(&own);
 	CHECK_IS(queue_destroy(&own, 0), -EINVAL);
 	queue_new(&own, &queue);
@@ -192,11 +150,9 @@ static void makes_a_queue(int from, int to)
 
 void check_forked_child_is_a_process_of_its_own(void)
 {
-	struct raw_queue queue;
-
 	gpu_open(&parents);
 	queue_new(&parents, &queue);
-	in_child(makes_a_queue);
+	CHECK_IS(run_in_child(makes_a_queue), 0);
 	CHECK_IS(queue_destroy(&parents, queue.id), 0);
 }
 
@@ -204,9 +160,6 @@ void check_forked_child_is_a_process_of_its_own(void)
 
 static void after_exec(void)
 {
-	struct raw_queue queue;
-	struct gpu_file own;
-
 	gpu_open(&own);
 	CHECK_IS(queue_destroy(&own, 0), -EINVAL);
 	queue_new(&own, &queue);
@@ -217,8 +170,6 @@ static void after_exec(void)
  * that it may refer to the remains of the old process. */
 void check_exec_begins_anew(void)
 {
-	struct raw_queue queue;
-
 	if (getenv(AFTER_EXEC)) {
 		after_exec();
 		return;
@@ -234,7 +185,6 @@ void check_exec_begins_anew(void)
 
 void check_duplicated_descriptor_serves(void)
 {
-	struct raw_queue queue;
 	struct gpu_file gpu;
 	int copy, far;
 
@@ -251,22 +201,19 @@ void check_duplicated_descriptor_serves(void)
 
 static void *in_thread(void *arg)
 {
-	struct raw_queue *queue = arg;
-
 	CHECK_IS(version_of(parents.kfd), 0);
-	CHECK_IS(queue_destroy(&parents, queue->id), 0);
-	queue_new(&parents, queue);
-	return NULL;
+	CHECK_IS(queue_destroy(&parents, queue.id), 0);
+	queue_new(&parents, &queue);
+	return arg;
 }
 
 void check_threads_share_the_process(void)
 {
-	struct raw_queue queue;
 	pthread_t thread;
 
 	gpu_open(&parents);
 	queue_new(&parents, &queue);
-	CHECK(!pthread_create(&thread, NULL, in_thread, &queue));
+	CHECK(!pthread_create(&thread, NULL, in_thread, NULL));
 	CHECK(!pthread_join(thread, NULL));
 	CHECK_IS(queue.id, 0);
 	CHECK_IS(queue_destroy(&parents, queue.id), 0);
@@ -279,7 +226,7 @@ void check_descriptors_share_the_process(void)
 
 	gpu_open(&first);
 	second = first;
-	second.kfd = device();
+	second.kfd = device_open();
 	queue_new(&first, &queues[0]);
 	queue_new(&second, &queues[1]);
 	CHECK_IS(queues[1].id, queues[0].id + 1);
@@ -289,13 +236,13 @@ void check_descriptors_share_the_process(void)
 
 void check_closing_ends_no_queue(void)
 {
-	struct raw_queue queue, next;
+	struct raw_queue next;
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	close(gpu.kfd);
-	gpu.kfd = device();
+	gpu.kfd = device_open();
 	queue_new(&gpu, &next);
 	CHECK_IS(next.id, queue.id + 1);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);

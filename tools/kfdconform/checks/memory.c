@@ -15,6 +15,8 @@
 #define GTT (KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)
 #define USERPTR (KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)
 
+static struct gpu_file gpu;
+
 typedef struct kfd_ioctl_alloc_memory_of_gpu_args alloc_args;
 
 static uint64_t addresses(uint64_t size)
@@ -26,194 +28,169 @@ static uint64_t addresses(uint64_t size)
 }
 
 /* Returns the arguments of ALLOC_MEMORY for new addresses of this size. */
-static alloc_args request(const struct gpu_file *gpu, uint64_t size, uint32_t flags)
+static alloc_args request(uint64_t size, uint32_t flags)
 {
 	return (alloc_args){
 		.va_addr = addresses(size ? size : PAGE),
 		.size = size,
-		.gpu_id = gpu->gpu_id,
+		.gpu_id = gpu.gpu_id,
 		.flags = flags,
 	};
 }
 
-static int alloc(const struct gpu_file *gpu, alloc_args *a)
+/* What a check asks for. */
+static alloc_args memory;
+
+static int alloc(alloc_args *a)
 {
-	return harness_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, a, sizeof *a);
+	return harness_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, a, sizeof *a);
 }
 
-static int drop(const struct gpu_file *gpu, uint64_t handle)
+static int drop(uint64_t handle)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = handle};
 
-	return harness_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
+	return harness_ioctl(gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
 }
 
-static int map_call(const struct gpu_file *gpu, unsigned nr, uint64_t handle, const void *ids,
-		    uint32_t n, uint32_t *done)
+/* The number of GPUs that MAP_MEMORY or UNMAP_MEMORY has finished. */
+static uint32_t done;
+
+static int map_call(unsigned nr, uint64_t handle, const void *ids, uint32_t n)
 {
-	struct kfd_ioctl_map_memory_to_gpu_args a = {
+	struct kfd_ioctl_map_memory_to_gpu_args call = {
 		.handle = handle,
 		.device_ids_array_ptr = (uint64_t)(uintptr_t)ids,
 		.n_devices = n,
-		.n_success = *done,
+		.n_success = done,
 	};
-	int r = harness_ioctl(gpu->kfd, nr, &a, sizeof a);
+	int r = harness_ioctl(gpu.kfd, nr, &call, sizeof call);
 
-	*done = a.n_success;
+	done = call.n_success;
 	return r;
 }
 
-static int map(const struct gpu_file *gpu, uint64_t handle)
+static int map(uint64_t handle)
 {
-	uint32_t done = 0;
-
-	return map_call(gpu, KFDABI_MAP_MEMORY_TO_GPU, handle, &gpu->gpu_id, 1, &done);
+	done = 0;
+	return map_call(KFDABI_MAP_MEMORY_TO_GPU, handle, &gpu.gpu_id, 1);
 }
 
-static int unmap(const struct gpu_file *gpu, uint64_t handle)
+static int unmap(uint64_t handle)
 {
-	uint32_t done = 0;
-
-	return map_call(gpu, KFDABI_UNMAP_MEMORY_FROM_GPU, handle, &gpu->gpu_id, 1, &done);
+	done = 0;
+	return map_call(KFDABI_UNMAP_MEMORY_FROM_GPU, handle, &gpu.gpu_id, 1);
 }
 
-static uint64_t available(const struct gpu_file *gpu)
+static uint64_t available(void)
 {
-	struct kfd_ioctl_get_available_memory_args a = {.gpu_id = gpu->gpu_id};
+	struct kfd_ioctl_get_available_memory_args a = {.gpu_id = gpu.gpu_id};
 
-	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
 	return a.available;
 }
 
 /* Allocates a page of system memory, not mapped, and returns its handle. */
-static uint64_t page_of(const struct gpu_file *gpu)
+static uint64_t page_of(void)
 {
-	alloc_args a = request(gpu, PAGE, GTT);
+	alloc_args a = request(PAGE, GTT);
 
-	CHECK_IS(alloc(gpu, &a), 0);
+	CHECK_IS(alloc(&a), 0);
 	return a.handle;
 }
 
 void check_alloc_of_nothing_is_einval(void)
 {
-	struct gpu_file gpu;
-	alloc_args a;
-
 	gpu_open(&gpu);
-	a = request(&gpu, 0, VRAM);
-	CHECK_IS(alloc(&gpu, &a), -EINVAL);
+	memory = request(0, VRAM);
+	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
 void check_alloc_on_an_unknown_gpu_is_einval(void)
 {
-	struct gpu_file gpu;
-	alloc_args a;
-
 	gpu_open(&gpu);
-	a = request(&gpu, PAGE, VRAM);
-	a.gpu_id = 1;
-	CHECK_IS(alloc(&gpu, &a), -EINVAL);
+	memory = request(PAGE, VRAM);
+	memory.gpu_id = 1;
+	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
 void check_alloc_without_vm_is_enodev(void)
 {
-	struct gpu_file gpu = {.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC)};
-	alloc_args a;
-
-	CHECK(gpu.kfd >= 0);
-	CHECK_IS(harness_shape(0, &gpu.shape), 0);
-	gpu.gpu_id = gpu.shape.gpu_id;
-	a = request(&gpu, PAGE, VRAM);
-	CHECK_IS(alloc(&gpu, &a), -ENODEV);
+	gpu_open_without_vm(&gpu);
+	memory = request(PAGE, VRAM);
+	CHECK_IS(alloc(&memory), -ENODEV);
 }
 
 void check_alloc_needs_a_kind_of_memory(void)
 {
-	struct gpu_file gpu;
-	alloc_args a;
-
 	gpu_open(&gpu);
-	a = request(&gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
-	CHECK_IS(alloc(&gpu, &a), -EINVAL);
+	memory = request(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
+	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
 void check_alloc_beyond_vram_is_enomem(void)
 {
-	struct gpu_file gpu;
 	uint64_t before, left;
-	alloc_args a;
 
 	gpu_open(&gpu);
-	before = available(&gpu);
-	a = request(&gpu, PAGE, VRAM);
-	a.size = before + 64 * MIB;
-	CHECK_IS(alloc(&gpu, &a), -ENOMEM);
-	left = available(&gpu);
+	before = available();
+	memory = request(PAGE, VRAM);
+	memory.size = before + 64 * MIB;
+	CHECK_IS(alloc(&memory), -ENOMEM);
+	left = available();
 	CHECK(left >= before || before - left < 64 * MIB); /* other processes may allocate */
 }
 
 void check_available_memory_falls_in_2_mib_steps(void)
 {
-	struct gpu_file gpu;
 	uint64_t before;
-	alloc_args a;
 
 	gpu_open(&gpu);
-	before = available(&gpu);
+	before = available();
 	CHECK_IS(before % (2 * MIB), 0);
-	a = request(&gpu, PAGE, VRAM);
-	CHECK_IS(alloc(&gpu, &a), 0);
-	CHECK_IS(before - available(&gpu), 2 * MIB);
-	CHECK_IS(drop(&gpu, a.handle), 0);
-	CHECK_IS(available(&gpu), before);
+	memory = request(PAGE, VRAM);
+	CHECK_IS(alloc(&memory), 0);
+	CHECK_IS(before - available(), 2 * MIB);
+	CHECK_IS(drop(memory.handle), 0);
+	CHECK_IS(available(), before);
 }
 
 void check_userptr_needs_an_address(void)
 {
-	struct gpu_file gpu;
-	alloc_args a;
-
 	gpu_open(&gpu);
-	a = request(&gpu, PAGE, USERPTR);
-	CHECK_IS(alloc(&gpu, &a), -EINVAL);
+	memory = request(PAGE, USERPTR);
+	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
 void check_userptr_without_memory_is_efault(void)
 {
-	struct gpu_file gpu;
-	alloc_args a;
-
 	gpu_open(&gpu);
-	a = request(&gpu, PAGE, USERPTR);
-	a.mmap_offset = addresses(PAGE);
-	munmap((void *)(uintptr_t)a.mmap_offset, PAGE);
-	CHECK_IS(alloc(&gpu, &a), -EFAULT);
-	a.mmap_offset = (uint64_t)(uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-						  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK_IS(alloc(&gpu, &a), 0);
-	CHECK_IS(map(&gpu, a.handle), 0);
+	memory = request(PAGE, USERPTR);
+	memory.mmap_offset = addresses(PAGE);
+	munmap((void *)(uintptr_t)memory.mmap_offset, PAGE);
+	CHECK_IS(alloc(&memory), -EFAULT);
+	memory.mmap_offset = (uint64_t)(uintptr_t)pages_new(PAGE);
+	CHECK_IS(alloc(&memory), 0);
+	CHECK_IS(map(memory.handle), 0);
 }
 
 void check_doorbell_memory_is_two_pages(void)
 {
-	struct gpu_file gpu;
-	alloc_args a;
-
 	gpu_open(&gpu);
-	a = request(&gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL);
-	CHECK_IS(alloc(&gpu, &a), -EINVAL);
-	a.size = 2 * PAGE;
-	CHECK_IS(alloc(&gpu, &a), 0);
+	memory = request(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL);
+	CHECK_IS(alloc(&memory), -EINVAL);
+	memory.size = 2 * PAGE;
+	CHECK_IS(alloc(&memory), 0);
 }
 
 /* Maps the process's doorbells to the GPU and returns their GPU address. */
-static uint64_t doorbells_for_gpu(const struct gpu_file *gpu)
+static uint64_t doorbells_for_gpu(void)
 {
-	alloc_args a = request(gpu, 2 * PAGE,
+	alloc_args a = request(2 * PAGE,
 			       KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
 
-	CHECK_IS(alloc(gpu, &a), 0);
-	CHECK_IS(map(gpu, a.handle), 0);
+	CHECK_IS(alloc(&a), 0);
+	CHECK_IS(map(a.handle), 0);
 	return a.va_addr;
 }
 
@@ -222,17 +199,17 @@ void check_gpu_write_rings_a_doorbell(void)
 	enum { SDMA_WRITE = 2, DWORDS = 2 };
 	struct raw_queue sdma, *queue;
 	struct signal *sent;
-	struct self_debug self;
 	uint64_t at, value;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
+	gpu = self.gpu;
 	queue = &self.queues[0];
-	self_debug_sdma(&self, &sdma);
+	self_debug_sdma(&sdma);
 	/* When the fence is written, the queues are mapped and their write pointers have been
 	 * read. */
 	CHECK(comes(self_debug_fence(&sdma, 1), 1, SELF_DEBUG_RUNS_MS));
-	sent = self_debug_send_silently(&self, queue);
-	at = doorbells_for_gpu(&self.gpu) + queue->doorbell_at;
+	sent = self_debug_send_silently(queue);
+	at = doorbells_for_gpu() + queue->doorbell_at;
 	value = queue->written - 1;
 	self_debug_sdma_put(&sdma,
 			    (uint32_t[]){SDMA_WRITE, (uint32_t)at, (uint32_t)(at >> 32), DWORDS - 1,
@@ -243,136 +220,114 @@ void check_gpu_write_rings_a_doorbell(void)
 
 void check_mmio_memory_is_one_page(void)
 {
-	struct gpu_file gpu;
-	alloc_args a;
-
 	gpu_open(&gpu);
-	a = request(&gpu, 2 * PAGE, KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP);
-	CHECK_IS(alloc(&gpu, &a), -EINVAL);
-	a.size = PAGE;
-	CHECK_IS(alloc(&gpu, &a), 0);
+	memory = request(2 * PAGE, KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP);
+	CHECK_IS(alloc(&memory), -EINVAL);
+	memory.size = PAGE;
+	CHECK_IS(alloc(&memory), 0);
 }
 
 void check_memory_handles_lowest_free_first(void)
 {
-	struct gpu_file gpu;
 	uint64_t first, second;
 
 	gpu_open(&gpu);
-	first = page_of(&gpu);
-	second = page_of(&gpu);
+	first = page_of();
+	second = page_of();
 	CHECK_IS(first >> 32, gpu.gpu_id);
 	CHECK_IS(second, first + 1);
-	CHECK_IS(drop(&gpu, first), 0);
-	CHECK_IS(page_of(&gpu), first);
+	CHECK_IS(drop(first), 0);
+	CHECK_IS(page_of(), first);
 }
 
 void check_free_of_an_unknown_handle_is_einval(void)
 {
-	struct gpu_file gpu;
 	uint64_t handle;
 
 	gpu_open(&gpu);
-	handle = page_of(&gpu);
-	CHECK_IS(drop(&gpu, handle), 0);
-	CHECK_IS(drop(&gpu, handle), -EINVAL);
-	CHECK_IS(drop(&gpu, 0), -EINVAL);
+	handle = page_of();
+	CHECK_IS(drop(handle), 0);
+	CHECK_IS(drop(handle), -EINVAL);
+	CHECK_IS(drop(0), -EINVAL);
 }
 
 void check_free_of_a_mapped_buffer_is_ebusy(void)
 {
-	struct gpu_file gpu;
 	uint64_t handle;
 
 	gpu_open(&gpu);
-	handle = page_of(&gpu);
-	CHECK_IS(map(&gpu, handle), 0);
-	CHECK_IS(drop(&gpu, handle), -EBUSY);
-	CHECK_IS(unmap(&gpu, handle), 0);
-	CHECK_IS(drop(&gpu, handle), 0);
+	handle = page_of();
+	CHECK_IS(map(handle), 0);
+	CHECK_IS(drop(handle), -EBUSY);
+	CHECK_IS(unmap(handle), 0);
+	CHECK_IS(drop(handle), 0);
 }
 
 void check_event_page_cannot_be_freed(void)
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
-	struct gpu_file gpu;
-	alloc_args a;
 
 	gpu_open(&gpu);
-	a = request(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, GTT);
-	CHECK_IS(alloc(&gpu, &a), 0);
-	event.event_page_offset = a.handle;
+	memory = request(KFD_SIGNAL_EVENT_LIMIT * 8, GTT);
+	CHECK_IS(alloc(&memory), 0);
+	event.event_page_offset = memory.handle;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
-	CHECK_IS(drop(&gpu, a.handle), -EPERM);
+	CHECK_IS(drop(memory.handle), -EPERM);
 }
 
 void check_map_to_no_gpu_is_einval(void)
 {
-	struct gpu_file gpu;
-	uint32_t done = 0;
-
 	gpu_open(&gpu);
-	CHECK_IS(map_call(&gpu, KFDABI_MAP_MEMORY_TO_GPU, page_of(&gpu), &gpu.gpu_id, 0, &done),
-		 -EINVAL);
+	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), &gpu.gpu_id, 0), -EINVAL);
 }
 
 void check_map_n_success_beyond_n_is_einval(void)
 {
-	struct gpu_file gpu;
-	uint32_t done = 2;
-
+	done = 2;
 	gpu_open(&gpu);
-	CHECK_IS(map_call(&gpu, KFDABI_MAP_MEMORY_TO_GPU, page_of(&gpu), &gpu.gpu_id, 1, &done),
-		 -EINVAL);
+	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), &gpu.gpu_id, 1), -EINVAL);
 }
 
 void check_map_with_a_bad_array_is_efault(void)
 {
-	struct gpu_file gpu;
-	uint32_t done = 0;
-
 	gpu_open(&gpu);
-	CHECK_IS(map_call(&gpu, KFDABI_MAP_MEMORY_TO_GPU, page_of(&gpu), (void *)16, 1, &done),
-		 -EFAULT);
+	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), (void *)16, 1), -EFAULT);
 }
 
 void check_map_of_an_unknown_handle_is_enomem(void)
 {
-	struct gpu_file gpu;
 	uint64_t handle;
 
 	gpu_open(&gpu);
-	handle = page_of(&gpu);
-	CHECK_IS(drop(&gpu, handle), 0);
-	CHECK_IS(map(&gpu, handle), -ENOMEM);
-	CHECK_IS(map(&gpu, 1ull << 32), -EINVAL); /* there is no such GPU either */
+	handle = page_of();
+	CHECK_IS(drop(handle), 0);
+	CHECK_IS(map(handle), -ENOMEM);
+	CHECK_IS(map(1ull << 32), -EINVAL); /* there is no such GPU either */
 }
 
 void check_map_tells_how_many_succeeded(void)
 {
-	struct gpu_file gpu;
-	uint32_t ids[2] = {0, 1}, done = 0;
+	uint32_t ids[2] = {0, 1};
 
 	gpu_open(&gpu);
 	ids[0] = gpu.gpu_id;
-	CHECK_IS(map_call(&gpu, KFDABI_MAP_MEMORY_TO_GPU, page_of(&gpu), ids, 2, &done), -EINVAL);
+	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), ids, 2), -EINVAL);
 	CHECK_IS(done, 1);
 }
 
 void check_map_over_another_is_einval(void)
 {
-	struct gpu_file gpu;
-	alloc_args a, b;
+	alloc_args b;
 
 	gpu_open(&gpu);
-	a = request(&gpu, 2 * PAGE, GTT);
-	b = request(&gpu, PAGE, GTT);
-	b.va_addr = a.va_addr + PAGE;
-	CHECK_IS(alloc(&gpu, &a), 0);
-	CHECK_IS(alloc(&gpu, &b), 0);
-	CHECK_IS(map(&gpu, a.handle), 0);
-	CHECK_IS(map(&gpu, b.handle), -EINVAL);
-	CHECK_IS(map(&gpu, a.handle), 0); /* mapping it again has no effect */
+	memory = request(2 * PAGE, GTT);
+	b = request(PAGE, GTT);
+	b.va_addr = memory.va_addr + PAGE;
+	CHECK_IS(alloc(&memory), 0);
+	CHECK_IS(alloc(&b), 0);
+	CHECK_IS(map(memory.handle), 0);
+	CHECK_IS(map(b.handle), -EINVAL);
+	CHECK_IS(map(memory.handle), 0); /* mapping it again has no effect */
 }
 
 /* Accesses a word by process_vm_readv() or process_vm_writev() on the own process. Returns 0 or a
@@ -390,7 +345,6 @@ static int foreign(ssize_t call(pid_t, const struct iovec *, unsigned long, cons
 
 void check_device_memory_is_not_for_process_vm(void)
 {
-	struct gpu_file gpu;
 	struct raw_queue queue;
 	struct buffer gtt, vram;
 	uint64_t own = 1;
@@ -415,26 +369,22 @@ void check_device_memory_is_not_for_process_vm(void)
 
 void check_unmap_of_what_is_not_mapped_is_einval(void)
 {
-	struct gpu_file gpu;
 	uint64_t handle;
 
 	gpu_open(&gpu);
-	handle = page_of(&gpu);
-	CHECK_IS(unmap(&gpu, handle), -EINVAL);
+	handle = page_of();
+	CHECK_IS(unmap(handle), -EINVAL);
 }
 
 void check_second_vm_file_is_ebusy(void)
 {
 	struct kfd_ioctl_acquire_vm_args vm;
-	struct gpu_file gpu;
-	char path[64];
 
 	gpu_open(&gpu);
 	vm = (struct kfd_ioctl_acquire_vm_args){.drm_fd = (uint32_t)gpu.render,
 						.gpu_id = gpu.gpu_id};
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
-	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)gpu.shape.render_minor);
-	vm.drm_fd = (uint32_t)open(path, O_RDWR | O_CLOEXEC);
+	vm.drm_fd = (uint32_t)render_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EBUSY);
 	vm.drm_fd = 1000;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EINVAL);
@@ -446,7 +396,7 @@ void check_apertures_probe_tells_the_count(void)
 	struct kfd_process_device_apertures one[64] = {0};
 	struct gpu_shape shape;
 	uint32_t n = 0;
-	int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	int kfd = device_open();
 
 	while (!harness_shape(n, &shape))
 		n++;

@@ -39,14 +39,14 @@ static void add_pred_exec(struct packets *packets, uint32_t xccs, uint32_t dword
 	add(packets, xccs << 24 | dwords);
 }
 
-static void pm4_queue(struct self_debug *self, struct raw_queue *queue)
+static void pm4_queue(struct raw_queue *queue)
 {
 	struct kfdabi_create_queue args;
 
-	queue_args(&self->gpu, queue, &args);
+	queue_args(&self.gpu, queue, &args);
 	memset(queue->ring.cpu, 0, queue->ring.size);
 	args.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE;
-	CHECK_IS(queue_create(&self->gpu, queue, &args), 0);
+	CHECK_IS(queue_create(&self.gpu, queue, &args), 0);
 }
 
 /* Submits the packets and rings the doorbell. */
@@ -64,11 +64,10 @@ void check_pred_exec_is_for_the_xccs_it_names(void)
 	volatile int64_t *cells;
 	struct packets packets = {0};
 	struct raw_queue queue;
-	struct self_debug self;
 
-	self_debug_prepare(&self);
+	self_debug_prepare();
 	cells = &self.signals[0].value;
-	pm4_queue(&self, &queue);
+	pm4_queue(&queue);
 	/* One write for the first XCC, one for no XCC, and one after both. */
 	add_pred_exec(&packets, 1, WRITE_DWORDS);
 	add_write(&packets, &cells[0], 1);

@@ -155,8 +155,7 @@ void check_unknown_gpu_is_einval(void)
 void check_queue_without_a_vm_is_esrch(void)
 {
 	begin();
-	gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(gpu.kfd >= 0);
+	gpu.kfd = device_open();
 	CHECK_IS(create(&plain), 0); /* the process has a VM, through another file descriptor */
 	CHECK_IS(create_without_vm(&plain), -ESRCH);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 #define NO_QUEUE 1000u
 #define WORK_MS 15u
@@ -19,12 +19,13 @@
 static struct gpu_file gpu;
 static struct raw_queue queue;
 
-struct destroying_thread {
-	pthread_t thread;
-	pid_t tid;    /* id of the thread, set before the call */
+/* The thread that calls DESTROY_QUEUE. */
+static struct {
+	pthread_t id;
+	pid_t tid;    /* set before the call */
 	int64_t done; /* 1 when `result` is valid */
 	int result;
-};
+} destroyer;
 
 void check_destroy_of_unknown_queue_is_einval(void)
 {
@@ -66,120 +67,83 @@ void check_destroy_drops_the_work(void)
 /* Opens a session with one suspended queue. */
 static void begin_suspended(void)
 {
-	struct kfdabi_queue_snapshot entry;
-	struct kfdabi_runtime_info info;
-	uint32_t n = 1, id;
-
-	gpu_open(&gpu);
-	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	queue_new(&gpu, &queue);
-	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
-	CHECK_IS(trap_snapshot(gpu.kfd, getpid(), NEW_MASK, &entry, &n), 0);
-	id = queue.id;
-	CHECK_IS(dbg_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
 }
 
 static void *destroys(void *arg)
 {
-	struct destroying_thread *destroying_thread = arg;
-
-	__atomic_store_n(&destroying_thread->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	destroying_thread->result = queue_destroy(&gpu, queue.id);
-	__atomic_store_n(&destroying_thread->done, 1, __ATOMIC_RELEASE);
-	return NULL;
+	__atomic_store_n(&destroyer.tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	destroyer.result = queue_destroy(&self.gpu, self.queues[0].id);
+	__atomic_store_n(&destroyer.done, 1, __ATOMIC_RELEASE);
+	return arg;
 }
 
 /* Starts DESTROY_QUEUE in a thread, which sleeps. */
-static void begin_destroy(struct destroying_thread *destroying_thread)
+static void begin_destroy(void)
 {
-	memset(destroying_thread, 0, sizeof *destroying_thread);
-	CHECK(!pthread_create(&destroying_thread->thread, NULL, destroys, destroying_thread));
-	until_in_call(&destroying_thread->tid);
-	CHECK(!comes(&destroying_thread->done, 1, SLEEPS_MS));
+	CHECK(!pthread_create(&destroyer.id, NULL, destroys, NULL));
+	until_in_call(&destroyer.tid);
+	CHECK(!comes(&destroyer.done, 1, SLEEPS_MS));
 }
 
-static void ends(struct destroying_thread *destroying_thread, int result)
+static void ends(int result)
 {
-	CHECK(comes(&destroying_thread->done, 1, LATE_MS));
-	CHECK_IS(destroying_thread->result, result);
+	CHECK(comes(&destroyer.done, 1, LATE_MS));
+	CHECK_IS(destroyer.result, result);
 }
 
 void check_destroy_of_a_suspended_queue_sleeps(void)
 {
-	struct destroying_thread destroying_thread;
-
 	begin_suspended();
-	begin_destroy(&destroying_thread);
+	begin_destroy();
 }
 
 void check_resume_wakes_destroy(void)
 {
-	struct destroying_thread destroying_thread;
-	uint32_t id;
-
 	begin_suspended();
-	begin_destroy(&destroying_thread);
-	id = queue.id;
-	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &id, 1), 1);
-	ends(&destroying_thread, 0);
-	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL);
+	begin_destroy();
+	self_debug_resume_one(&self.queues[0]);
+	ends(0);
+	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EINVAL);
 }
 
 void check_disable_wakes_destroy(void)
 {
-	struct destroying_thread destroying_thread;
-
 	begin_suspended();
-	begin_destroy(&destroying_thread);
-	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
-	ends(&destroying_thread, 0);
+	begin_destroy();
+	CHECK_IS(trap_disable(self.gpu.kfd, getpid()), 0);
+	ends(0);
 }
 
 void check_runtime_disable_wakes_destroy(void)
 {
-	struct destroying_thread destroying_thread;
-
 	begin_suspended();
-	begin_destroy(&destroying_thread);
+	begin_destroy();
 	/* Sent first, so that RUNTIME_ENABLE does not sleep. */
-	CHECK_IS(trap_send(gpu.kfd, getpid(), RUNTIME_MASK), 0);
-	CHECK_IS(runtime_enable(&gpu, 0), 0);
-	ends(&destroying_thread, 0);
+	CHECK_IS(trap_send(self.gpu.kfd, getpid(), RUNTIME_MASK), 0);
+	CHECK_IS(runtime_enable(&self.gpu, 0), 0);
+	ends(0);
 }
 
 void check_second_destroy_is_ebusy(void)
 {
-	struct destroying_thread destroying_thread;
-	uint32_t id;
-
 	begin_suspended();
-	begin_destroy(&destroying_thread);
-	CHECK_IS(queue_destroy(&gpu, queue.id), -EBUSY);
-	id = queue.id;
-	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &id, 1), 1);
-	ends(&destroying_thread, 0);
-}
-
-static void nothing(int number)
-{
-	(void)number;
+	begin_destroy();
+	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EBUSY);
+	self_debug_resume_one(&self.queues[0]);
+	ends(0);
 }
 
 void check_interrupted_destroy_leaves_no_mark(void)
 {
-	struct sigaction action = {.sa_handler = nothing}; /* without SA_RESTART */
-	struct destroying_thread destroying_thread;
-	uint32_t id;
-
 	begin_suspended();
-	CHECK(!sigaction(SIGUSR1, &action, NULL));
-	begin_destroy(&destroying_thread);
+	signal_handle(SIGUSR1, 0);
+	begin_destroy();
 	/* Repeat the signal: the first one may arrive before the call. */
-	for (int i = 0; i < 20 && !comes(&destroying_thread.done, 1, SURELY_MS); i++)
-		CHECK(!pthread_kill(destroying_thread.thread, SIGUSR1));
-	ends(&destroying_thread, -EINTR);
-	id = queue.id;
-	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &id, 1), 1);
-	id = queue.id;
-	CHECK_IS(dbg_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
+	for (int i = 0; i < 20 && !comes(&destroyer.done, 1, SURELY_MS); i++)
+		CHECK(!pthread_kill(destroyer.id, SIGUSR1));
+	ends(-EINTR);
+	self_debug_resume_one(&self.queues[0]);
+	self_debug_suspend_one(&self.queues[0]);
 }

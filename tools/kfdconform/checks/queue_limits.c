@@ -9,6 +9,8 @@
 #define HALF (DOORBELL_PAGE / 8 / 2)
 #define TOO_MANY 600u
 
+static struct raw_queue queue;
+
 static struct gpu_file gpu;
 static struct raw_queue good;
 static struct kfdabi_create_queue plain;
@@ -20,29 +22,30 @@ static void begin(void)
 	plain.queue_percentage = 0; /* needs no runlist update; queues can share buffers */
 }
 
-/* Creates a queue. *doorbell: its index in the process's doorbells, in units of 8 bytes. */
-static int create(uint32_t type, uint32_t *id, uint32_t *doorbell)
+/* Of the queue that create() has created. doorbell: its index in the process's doorbells, in units of
+ * 8 bytes. */
+static uint32_t id, doorbell;
+
+static int create(uint32_t type)
 {
 	struct kfdabi_create_queue args = plain;
 	int r;
 
 	args.queue_type = type;
 	r = harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args);
-	*id = args.queue_id;
-	*doorbell = (uint32_t)(args.doorbell_offset % DOORBELL_PAGE / 8);
+	id = args.queue_id;
+	doorbell = (uint32_t)(args.doorbell_offset % DOORBELL_PAGE / 8);
 	return r;
 }
 
 void check_ids_are_counted_from_0(void)
 {
 	struct gpu_file second;
-	uint32_t id, doorbell;
 	struct gpu_shape shape;
 
 	begin();
 	for (uint32_t i = 0; i < 3; i++) {
-		CHECK_IS(create(i % 2 ? KFD_IOC_QUEUE_TYPE_SDMA : KFD_IOC_QUEUE_TYPE_COMPUTE_AQL,
-				&id, &doorbell),
+		CHECK_IS(create(i % 2 ? KFD_IOC_QUEUE_TYPE_SDMA : KFD_IOC_QUEUE_TYPE_COMPUTE_AQL),
 			 0);
 		CHECK_IS(id, i);
 	}
@@ -50,56 +53,53 @@ void check_ids_are_counted_from_0(void)
 		return;
 	gpu_open_too(&second, &gpu, 1);
 	queue_args(&second, &good, &plain);
-	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
+	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 	CHECK_IS(id, 3);
 }
 
 void check_ids_are_used_again_at_once(void)
 {
-	uint32_t id, doorbell;
-
 	begin();
 	for (uint32_t i = 0; i < 4; i++)
-		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
+		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 	CHECK_IS(queue_destroy(&gpu, 1), 0);
 	CHECK_IS(queue_destroy(&gpu, 2), 0);
 	for (uint32_t i = 1; i < 3; i++) {
-		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
+		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 		CHECK_IS(id, i);
 	}
 	/* A call that fails uses no id. */
 	plain.ring_size = 2;
 	plain.ring_base_address = 0x10000;
-	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), -EINVAL);
+	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), -EINVAL);
 	plain.ring_base_address = (uint64_t)(uintptr_t)good.ring.cpu;
-	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
+	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 	CHECK_IS(id, 4);
 }
 
 void check_doorbells_are_lowest_free(void)
 {
-	uint32_t id, doorbell;
-
 	begin();
 	for (uint32_t i = 0; i < 4; i++) {
-		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
+		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 		CHECK_IS(doorbell, i);
 	}
 	CHECK_IS(queue_destroy(&gpu, 1), 0);
-	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA, &id, &doorbell), 0);
+	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA), 0);
 	CHECK_IS(id, 1); /* it gets the id, but not the doorbell */
-	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
+	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 	CHECK_IS(id, 4);
 	CHECK_IS(doorbell, 1);
 }
 
 void check_sdma_doorbells_are_apart(void)
 {
-	uint32_t id, doorbells[3];
+	uint32_t doorbells[3];
 
 	begin();
 	for (uint32_t i = 0; i < 3; i++) {
-		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA, &id, &doorbells[i]), 0);
+		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA), 0);
+		doorbells[i] = doorbell;
 		CHECK(doorbells[i] % HALF >= NON_CP_FIRST && doorbells[i] % HALF <= NON_CP_LAST);
 		for (uint32_t k = 0; k < i; k++)
 			CHECK(doorbells[i] != doorbells[k]);
@@ -108,7 +108,6 @@ void check_sdma_doorbells_are_apart(void)
 
 void check_a_reused_doorbell_is_silent(void)
 {
-	struct raw_queue queue;
 	struct signal *signals;
 
 	gpu_open(&gpu);
@@ -130,10 +129,10 @@ void check_a_reused_doorbell_is_silent(void)
 /* Creates queues until that fails with the error. Returns how many there were. */
 static uint32_t count_until(uint32_t type, int error)
 {
-	uint32_t n = 0, id, doorbell;
+	uint32_t n = 0;
 	int r;
 
-	while (n < TOO_MANY && !(r = create(type, &id, &doorbell)))
+	while (n < TOO_MANY && !(r = create(type)))
 		n++;
 	CHECK(n < TOO_MANY);
 	CHECK_IS(r, error);
@@ -142,26 +141,25 @@ static uint32_t count_until(uint32_t type, int error)
 
 void check_queues_of_a_process_are_limited(void)
 {
-	uint32_t version, id, doorbell;
+	uint32_t version;
 
 	begin();
 	version = gpu.shape.gfx_target_version;
 	CHECK_IS(count_until(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, -ENOSPC),
 		 version >= 90402 && version < 100000 ? 255 : 127);
 	CHECK_IS(queue_destroy(&gpu, 7), 0);
-	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
+	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 	CHECK_IS(id, 7);
 }
 
 void check_sdma_queues_are_limited(void)
 {
 	uint64_t engines = 0, each = 0;
-	uint32_t id, doorbell;
 
 	begin();
 	harness_node_number(gpu.shape.node, "properties", "num_sdma_engines", &engines);
 	harness_node_number(gpu.shape.node, "properties", "num_sdma_queues_per_engine", &each);
 	CHECK_IS(count_until(KFD_IOC_QUEUE_TYPE_SDMA, -ENOMEM), engines * each);
 	CHECK_IS(queue_destroy(&gpu, 0), 0);
-	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA, &id, &doorbell), 0);
+	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA), 0);
 }

@@ -18,12 +18,6 @@
 static struct gpu_file gpu;
 static struct raw_queue queue;
 
-static void begin(void)
-{
-	gpu_open(&gpu);
-	queue_new(&gpu, &queue);
-}
-
 /* Returns the arguments of an UPDATE_QUEUE that changes nothing. */
 static struct kfd_ioctl_update_queue_args as_it_is(void)
 {
@@ -34,6 +28,16 @@ static struct kfd_ioctl_update_queue_args as_it_is(void)
 		.queue_percentage = 100,
 		.queue_priority = 7,
 	};
+}
+
+/* What a check changes; begin() sets it to no change. */
+static struct kfd_ioctl_update_queue_args change;
+
+static void begin(void)
+{
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	change = as_it_is();
 }
 
 static int update(const struct kfd_ioctl_update_queue_args *args)
@@ -78,9 +82,9 @@ void check_update_to_an_unmapped_ring_is_efault(void)
 	UPDATE_IS(ring_size, PAGE, 0);
 }
 
-/* Stops the queue in the middle of a kernel. *ms is set to the length of the kernel. If a kernel
+/* Stops the queue by the change in the middle of a kernel. *ms is set to the length of the kernel. If a kernel
  * ends before it is stopped, because the machine is busy, tries again with twice the length. */
-static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, unsigned *ms)
+static struct signal *stop_work(unsigned *ms)
 {
 	struct signal *signal = signals_new(&gpu);
 
@@ -89,7 +93,7 @@ static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, 
 
 		signal->value = 1;
 		queue_work_begun(&queue, *ms, signal);
-		CHECK_IS(update(args), 0);
+		CHECK_IS(update(&change), 0);
 		if (signal->value)
 			return signal;
 		CHECK_IS(update(&again), 0);
@@ -100,45 +104,37 @@ static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, 
 	return NULL;
 }
 
-/* Checks that the update stops a running kernel: its signal does not come. */
-static void stops_with(const struct kfd_ioctl_update_queue_args *args)
+/* Checks that the change stops a running kernel: its signal does not come. */
+static void stops(void)
 {
 	unsigned ms;
-	struct signal *signal = stop_work(args, &ms);
+	struct signal *signal = stop_work(&ms);
 
 	CHECK(!comes(&signal->value, 0, ms + 10));
 }
 
 void check_percent_0_stops_the_queue(void)
 {
-	struct kfd_ioctl_update_queue_args args;
-
 	begin();
-	args = as_it_is();
-	args.queue_percentage = 0;
-	stops_with(&args);
+	change.queue_percentage = 0;
+	stops();
 }
 
 void check_no_ring_stops_the_queue(void)
 {
-	struct kfd_ioctl_update_queue_args args;
-
 	begin();
-	args = as_it_is();
-	args.ring_base_address = 0;
-	stops_with(&args);
+	change.ring_base_address = 0;
+	stops();
 }
 
 void check_update_starts_a_stopped_queue(void)
 {
-	struct kfd_ioctl_update_queue_args args;
 	struct signal *signal;
 	unsigned ms;
 
 	begin();
-	args = as_it_is();
-	args.queue_percentage = 0;
-	signal = stop_work(&args, &ms);
+	change.queue_percentage = 0;
+	signal = stop_work(&ms);
 	UPDATE_IS(queue_percentage, 100, 0);
 	CHECK(comes(&signal->value, 0, LATE_MS));
 }
@@ -167,10 +163,9 @@ void check_cu_mask_is_whole_words(void)
 /* Returns the last bytes before memory that cannot be read. */
 static char *before_the_end(size_t bytes)
 {
-	char *pages =
-		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages = pages_new(2 * PAGE);
 
-	CHECK(pages != MAP_FAILED && !munmap(pages + PAGE, PAGE));
+	CHECK(!munmap(pages + PAGE, PAGE));
 	memset(pages, 0xff, PAGE);
 	return pages + PAGE - bytes;
 }
@@ -264,24 +259,22 @@ void check_gws_goes_with_its_queue(void)
 	CHECK_IS(gws(other.id, all_gws), 0);
 }
 
-static int wave_state(uint32_t id, void *area, struct kfd_ioctl_get_queue_wave_state_args *args)
+static int wave_state(uint32_t id, void *area)
 {
-	*args = (struct kfd_ioctl_get_queue_wave_state_args){
+	struct kfd_ioctl_get_queue_wave_state_args args = {
 		.ctl_stack_address = (uint64_t)(uintptr_t)area, .queue_id = id};
-	return harness_ioctl(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, args, sizeof *args);
+
+	return harness_ioctl(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
 }
 
 void check_wave_state_of_unknown_queue_is_efault(void)
 {
-	struct kfd_ioctl_get_queue_wave_state_args args;
-
 	begin();
-	CHECK_IS(wave_state(NO_QUEUE, queue.save.cpu, &args), -EFAULT);
+	CHECK_IS(wave_state(NO_QUEUE, queue.save.cpu), -EFAULT);
 }
 
 void check_wave_state_is_of_compute_queues(void)
 {
-	struct kfd_ioctl_get_queue_wave_state_args args;
 	struct kfdabi_create_queue create;
 	struct raw_queue sdma;
 
@@ -290,13 +283,11 @@ void check_wave_state_is_of_compute_queues(void)
 	create.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
 	create.queue_percentage = 0;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &create, sizeof create), 0);
-	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu, &args), -EINVAL);
+	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu), -EINVAL);
 }
 
 void check_wave_state_is_of_stopped_queues(void)
 {
-	struct kfd_ioctl_get_queue_wave_state_args args;
-
 	begin();
-	CHECK_IS(wave_state(queue.id, queue.save.cpu, &args), -EINVAL);
+	CHECK_IS(wave_state(queue.id, queue.save.cpu), -EINVAL);
 }

@@ -8,174 +8,143 @@
 
 #define UNKNOWN 900u
 
+static struct signal *sent; /* of the packet that was submitted last */
+static uint32_t ids[1025];
+
 void check_unknown_ids_flagged_count_0_resume(void)
 {
-	uint32_t ids[2] = {UNKNOWN, UNKNOWN + 1};
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK_IS(self_debug_resume(&self, ids, 2), 0);
+	self_debug_open(1);
+	ids[0] = UNKNOWN;
+	ids[1] = UNKNOWN + 1;
+	self_debug_suspend_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK_IS(self_debug_resume(ids, 2), 0);
 	CHECK_IS(ids[0], UNKNOWN | SELF_DEBUG_INVALID);
 	CHECK_IS(ids[1], (UNKNOWN + 1) | SELF_DEBUG_INVALID);
-	CHECK(self_debug_stopped(&self, sent));
+	CHECK(self_debug_stopped(sent));
 }
 
 void check_mixed_known_and_unknown_resume(void)
 {
-	struct self_debug self;
-	uint32_t ids[2];
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
 	ids[0] = self.queues[0].id;
 	ids[1] = UNKNOWN;
-	CHECK_IS(self_debug_resume(&self, ids, 2), 1);
+	CHECK_IS(self_debug_resume(ids, 2), 1);
 	CHECK_IS(ids[0], self.queues[0].id);
 	CHECK_IS(ids[1], UNKNOWN | SELF_DEBUG_INVALID);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_resume_over_1024_is_einval(void)
 {
-	static uint32_t ids[1025];
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	sent = self_debug_send(&self, &self.queues[0]);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
 	for (uint32_t i = 0; i < 1025; i++)
 		ids[i] = i;
-	CHECK_IS(self_debug_resume(&self, ids, 1025), -EINVAL);
+	CHECK_IS(self_debug_resume(ids, 1025), -EINVAL);
 	CHECK_IS(ids[1024], 1024);
-	CHECK(self_debug_stopped(&self, sent));
-	CHECK_IS(self_debug_resume(&self, ids, 1024), 1);
+	CHECK(self_debug_stopped(sent));
+	CHECK_IS(self_debug_resume(ids, 1024), 1);
 	CHECK(self_debug_done(sent));
 }
 
 void check_resume_bad_pointer_is_efault(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK_IS(self_debug_resume(&self, (void *)8, 1), -EFAULT);
-	CHECK(self_debug_stopped(&self, sent));
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK_IS(self_debug_resume((void *)8, 1), -EFAULT);
+	CHECK(self_debug_stopped(sent));
 }
 
 void check_resume_null_array_means_all(void)
 {
-	struct signal *sent[2];
-	struct self_debug self;
-	uint32_t ids[2];
+	struct signal *both[2];
 
-	self_debug_open(&self, 2);
+	self_debug_open(2);
 	for (int i = 0; i < 2; i++)
 		ids[i] = self.queues[i].id;
-	CHECK_IS(self_debug_suspend(&self, ids, 2), 2);
+	CHECK_IS(self_debug_suspend(ids, 2), 2);
 	for (int i = 0; i < 2; i++)
-		sent[i] = self_debug_send(&self, &self.queues[i]);
-	CHECK_IS(self_debug_resume(&self, NULL, 0), 2);
-	CHECK(self_debug_done(sent[0]) && self_debug_done(sent[1]));
+		both[i] = self_debug_send(&self.queues[i]);
+	CHECK_IS(self_debug_resume(NULL, 0), 2);
+	CHECK(self_debug_done(both[0]) && self_debug_done(both[1]));
 }
 
 void check_resume_null_array_ignores_the_number(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	CHECK_IS(self_debug_resume(&self, NULL, 5000), 1);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK_IS(self_debug_resume(NULL, 5000), 1);
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_resume_empty_array_resumes_none(void)
 {
-	struct signal *sent;
-	struct self_debug self;
 	uint32_t id = 0;
 
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK_IS(self_debug_resume(&self, &id, 0), 0);
-	CHECK(self_debug_stopped(&self, sent));
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK_IS(self_debug_resume(&id, 0), 0);
+	CHECK(self_debug_stopped(sent));
 }
 
 void check_resume_counts_the_never_suspended(void)
 {
-	struct self_debug self;
-	uint32_t ids[2];
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]); /* NEW does not prevent it */
 	for (int i = 0; i < 2; i++)
 		ids[i] = self.queues[i].id;
-	CHECK_IS(self_debug_resume(&self, ids, 2), 2);
+	CHECK_IS(self_debug_resume(ids, 2), 2);
 	CHECK_IS(ids[0], self.queues[0].id);
 	CHECK_IS(ids[1], self.queues[1].id);
 }
 
 void check_unmatched_resume_changes_nothing(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_resume_one(&self, &self.queues[0]);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
-	self_debug_suspend_one(&self,
-			       &self.queues[0]); /* the unmatched resume does not count later */
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
+	self_debug_open(1);
+	self_debug_resume_one(&self.queues[0]);
+	CHECK(self_debug_runs(&self.queues[0]));
+	self_debug_suspend_one(&self.queues[0]); /* the unmatched resume does not count later */
+	sent = self_debug_send(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
 }
 
 void check_resume_maps_only_if_percent_permits(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 0), 0);
-	self_debug_resume_one(&self, &self.queues[0]);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 100), 0);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
+	self_debug_resume_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
+	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
 	CHECK(self_debug_done(sent));
 }
 
 void check_resume_maps_only_if_ring_permits(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	CHECK_IS(self_debug_update(&self, &self.queues[0], false, 100), 0);
-	self_debug_resume_one(&self, &self.queues[0]);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 100), 0);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK_IS(self_debug_update(&self.queues[0], false, 100), 0);
+	self_debug_resume_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
+	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
 	CHECK(self_debug_done(sent));
 }
 
 void check_resume_rereads_the_write_pointer(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
-	self_debug_suspend_one(&self, &self.queues[0]);
-	sent = self_debug_send_silently(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
-	self_debug_resume_one(&self, &self.queues[0]);
+	self_debug_open(1);
+	CHECK(self_debug_runs(&self.queues[0]));
+	self_debug_suspend_one(&self.queues[0]);
+	sent = self_debug_send_silently(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
+	self_debug_resume_one(&self.queues[0]);
 	CHECK(self_debug_done(sent));
 	CHECK_IS(*queue_rptr(&self.queues[0]), 2);
 }
@@ -186,18 +155,17 @@ void check_work_goes_on_where_it_stopped(void)
 	uint64_t start;
 	struct raw_queue *queue;
 	struct signal *work;
-	struct self_debug self;
 	double left, took;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue = &self.queues[0];
-	work = self_debug_suspend_at_work(&self, queue, &left);
+	work = self_debug_suspend_at_work(queue, &left);
 	start = clock_ns();
-	self_debug_resume_one(&self, queue);
-	self_debug_suspend_one(&self, queue);
-	self_debug_resume_one(&self, queue);
+	self_debug_resume_one(queue);
+	self_debug_suspend_one(queue);
+	self_debug_resume_one(queue);
 	CHECK(self_debug_done(work));
 	took = (double)(clock_ns() - start) / 1e6;
 	CHECK(took >= left);
-	CHECK(self_debug_runs(&self, queue));
+	CHECK(self_debug_runs(queue));
 }

@@ -11,6 +11,10 @@
 #define QUIET_MS 12u /* time during which nothing must happen */
 #define LATE_MS 1000u
 
+static int reply;
+
+static struct gpu_file own;
+
 static int kfd, events;
 static struct scripted_child child;
 
@@ -20,8 +24,7 @@ static void start(void)
 	struct kfdabi_runtime_info info;
 	int ends[2];
 
-	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(kfd >= 0);
+	kfd = device_open();
 	scripted_start(&child, "ou");
 	seize(child.pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
@@ -34,11 +37,10 @@ static void start(void)
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char step)
 {
-	int reply, got = 0;
+	int got;
 
 	scripted_send(&child, step);
-	for (unsigned i = 0; i < LATE_MS && !(got = dots(events)); i++)
-		sleep_ms(1);
+	CHECK(WITHIN(LATE_MS, (got = dots(events))));
 	CHECK_IS(got, 1);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 	CHECK_IS(dots(events), 0);
@@ -47,8 +49,6 @@ static void sleeps(char step)
 /* Wakes the sleeping call by SEND_RUNTIME_EVENT; it must return 0. */
 static void is_woken(void)
 {
-	int reply;
-
 	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
 	CHECK(scripted_replies(&child, 1000, &reply));
 	CHECK_IS(reply, 0);
@@ -56,8 +56,6 @@ static void is_woken(void)
 
 void check_runtime_enable_twice_is_ebusy(void)
 {
-	struct gpu_file own;
-
 	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
@@ -66,7 +64,6 @@ void check_runtime_enable_twice_is_ebusy(void)
 void check_runtime_enable_after_queue_is_eexist(void)
 {
 	struct raw_queue queue;
-	struct gpu_file own;
 
 	gpu_open(&own);
 	queue_new(&own, &queue);
@@ -79,7 +76,6 @@ void check_runtime_capabilities_untouched(void)
 {
 	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
 					  .capabilities_mask = 0x5a5a};
-	struct gpu_file own;
 
 	gpu_open(&own);
 	CHECK_IS(harness_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
@@ -89,7 +85,6 @@ void check_runtime_capabilities_untouched(void)
 void check_runtime_disable_ends_state(void)
 {
 	struct kfdabi_runtime_info info;
-	struct gpu_file own;
 
 	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, 0), 0);
@@ -136,9 +131,8 @@ void check_runtime_post_ahead_counts(void)
  * continued. */
 static void is_interrupted(void)
 {
-	int reply = 0;
-
 	CHECK(!kill(child.pid, SIGALRM));
+	reply = 0;
 	for (int i = 0; i < 400 && !scripted_replies(&child, 5, &reply); i++)
 		let_go_on(child.pid);
 	CHECK_IS(reply, -EINTR);
@@ -146,8 +140,6 @@ static void is_interrupted(void)
 
 void check_runtime_retry_sleeps_on(void)
 {
-	int reply;
-
 	start();
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
@@ -160,8 +152,6 @@ void check_runtime_retry_sleeps_on(void)
 
 void check_runtime_retry_without_session_is_0(void)
 {
-	int reply;
-
 	start();
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
@@ -192,8 +182,6 @@ void check_runtime_enable_on_taken_gpu_is_busy(void)
 
 void check_runtime_disable_op_wakes_nobody(void)
 {
-	int reply;
-
 	start();
 	sleeps('r');
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
@@ -205,14 +193,10 @@ void check_runtime_disable_op_wakes_nobody(void)
 static void sleeps_in_call(char step)
 {
 	struct kfd_ioctl_get_version_args version;
-	int reply, unread = 1;
+	int unread;
 
 	scripted_send(&child, step);
-	for (unsigned i = 0; i < LATE_MS && unread; i++) {
-		CHECK(!ioctl(child.child.to, FIONREAD, &unread));
-		sleep_ms(1);
-	}
-	CHECK_IS(unread, 0);
+	CHECK(WITHIN(LATE_MS, !ioctl(child.child.to, FIONREAD, &unread) && !unread));
 	until_asleep(child.pid);
 	CHECK_IS(harness_ioctl(kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
@@ -221,10 +205,8 @@ static void sleeps_in_call(char step)
 void check_runtime_debugger_death_wakes_nobody(void)
 {
 	struct scripted_child debugger;
-	int reply;
 
-	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(kfd >= 0);
+	kfd = device_open();
 	scripted_start(&child, "ou");
 	scripted_start(&debugger, "o");
 	scripted_aim(&debugger, child.pid);

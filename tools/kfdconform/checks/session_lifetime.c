@@ -113,17 +113,13 @@ void check_life_detach_keeps_suspended(void)
 /* The other end of the pipe that was passed as dbg_fd is closed, and no process has the pid. */
 void check_life_target_killed_while_suspended(void)
 {
-	int events, end = 0;
+	int events;
 
 	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
 	scripted_kill(&child);
-	for (int i = 0; i < 1000 && end >= 0; i++) {
-		end = dots(events);
-		sleep_ms(1);
-	}
-	CHECK_IS(end, -1);
+	CHECK(WITHIN(1000, dots(events) == -1));
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
 	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
@@ -163,8 +159,7 @@ void check_life_target_crash_ends_session(void)
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	leaves(&child, 'k');
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
-	for (int i = 0; i < 1000 && !dots(events); i++)
-		sleep_ms(1);
+	CHECK(WITHIN(1000, dots(events)));
 	CHECK_IS(dots(events), -1);
 	CHECK(WIFSIGNALED(child_end(&child.child)));
 }

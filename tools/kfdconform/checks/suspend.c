@@ -8,66 +8,52 @@
 #define UNKNOWN 900u
 #define WAVE_MASK kfdabi_ec_mask(2) /* EC_QUEUE_WAVE_TRAP */
 
-static int suspend_raw(struct self_debug *self, uint64_t address, uint32_t n, uint64_t mask)
-{
-	struct kfdabi_dbg_trap a = {.u.suspend = {.exception_mask = mask,
-						  .queue_array_ptr = address,
-						  .num_queues = n,
-						  .grace_period = KFDABI_GRACE_DEFAULT}};
+static struct signal *sent; /* of the packet that was submitted last */
+static uint32_t id, ids[1025];
 
-	return self_debug_trap(self, &a, KFDABI_TRAP_SUSPEND_QUEUES);
+static int suspend_raw(void *array, uint32_t n, uint64_t mask)
+{
+	return dbg_suspend(self.gpu.kfd, self.own_pid, array, n, mask);
 }
 
 void check_suspend_null_array_is_einval(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	CHECK_IS(suspend_raw(&self, 0, 1, 0), -EINVAL);
-	CHECK_IS(suspend_raw(&self, 0, 1025, 0), -EINVAL);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	self_debug_open(1);
+	CHECK_IS(suspend_raw(NULL, 1, 0), -EINVAL);
+	CHECK_IS(suspend_raw(NULL, 1025, 0), -EINVAL);
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_suspend_null_empty_array_is_0(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	CHECK_IS(suspend_raw(&self, 0, 0, 0), 0);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	self_debug_open(1);
+	CHECK_IS(suspend_raw(NULL, 0, 0), 0);
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_suspend_over_1024_is_einval(void)
 {
-	static uint32_t ids[1025];
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	for (uint32_t i = 0; i < 1025; i++)
 		ids[i] = i;
-	CHECK_IS(self_debug_suspend(&self, ids, 1025), -EINVAL);
-	CHECK_IS(self_debug_suspend(&self, ids, 1024), 1);
+	CHECK_IS(self_debug_suspend(ids, 1025), -EINVAL);
+	CHECK_IS(self_debug_suspend(ids, 1024), 1);
 	CHECK_IS(ids[1023], 1023 | SELF_DEBUG_INVALID);
 }
 
 void check_suspend_bad_pointer_is_efault(void)
 {
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	CHECK_IS(suspend_raw(&self, 8, 1, 0), -EFAULT);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	self_debug_open(1);
+	CHECK_IS(suspend_raw((void *)8, 1, 0), -EFAULT);
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_suspend_counts_and_clears_invalid(void)
 {
-	struct self_debug self;
-	uint32_t ids[2];
-
-	self_debug_open(&self, 2);
+	self_debug_open(2);
 	ids[0] = self.queues[1].id;
 	ids[1] = self.queues[0].id;
-	CHECK_IS(self_debug_suspend(&self, ids, 2), 2);
+	CHECK_IS(self_debug_suspend(ids, 2), 2);
 	CHECK_IS(ids[0], self.queues[1].id);
 	CHECK_IS(ids[1], self.queues[0].id);
 }
@@ -76,19 +62,18 @@ void check_suspended_queue_stands_still(void)
 {
 	struct raw_queue *queue;
 	struct signal *work;
-	struct self_debug self;
 	uint64_t rptr;
 	double left;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue = &self.queues[0];
-	work = self_debug_suspend_at_work(&self, queue, &left);
+	work = self_debug_suspend_at_work(queue, &left);
 	rptr = *queue_rptr(queue);
 	CHECK(!comes(&work->value, 0, (unsigned)left + 60)); /* it would have ended by now */
 	CHECK_IS(*queue_rptr(queue), rptr);
 	queue_ring(queue); /* a doorbell does not start it either */
-	CHECK(self_debug_stopped(&self, work));
-	self_debug_resume_one(&self, queue);
+	CHECK(self_debug_stopped(work));
+	self_debug_resume_one(queue);
 	CHECK(self_debug_done(work));
 }
 
@@ -96,273 +81,224 @@ void check_suspend_reaches_sdma_queues(void)
 {
 	volatile int64_t *fence;
 	struct raw_queue sdma;
-	struct self_debug self;
 
-	self_debug_prepare(&self);
-	self_debug_sdma(&self, &sdma);
-	self_debug_enable(&self, 0);
-	self_debug_collect(&self);
+	self_debug_prepare();
+	self_debug_sdma(&sdma);
+	self_debug_enable(0);
+	self_debug_collect();
 	CHECK(comes(self_debug_fence(&sdma, 1), 1, SELF_DEBUG_RUNS_MS));
-	self_debug_suspend_one(&self, &sdma);
+	self_debug_suspend_one(&sdma);
 	fence = self_debug_fence(&sdma, 2);
 	CHECK(is_absent(&self.gpu, fence, 2, SELF_DEBUG_STOPPED_MS));
-	self_debug_resume_one(&self, &sdma);
+	self_debug_resume_one(&sdma);
 	CHECK(comes(fence, 2, SELF_DEBUG_RUNS_MS));
 }
 
 void check_suspend_flags_an_inactive_queue(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 0), 0);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 100), 0);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
-	self_debug_resume_one(&self, &self.queues[0]);
+	self_debug_open(1);
+	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
+	self_debug_resume_one(&self.queues[0]);
 	CHECK(self_debug_done(sent));
 }
 
 void check_update_of_a_suspended_queue_only_stores(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 50), 0);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 0), 0);
-	self_debug_resume_one(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent)); /* the stored 0 % */
-	CHECK_IS(self_debug_update(&self, &self.queues[0], true, 100), 0);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK_IS(self_debug_update(&self.queues[0], true, 50), 0);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
+	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
+	self_debug_resume_one(&self.queues[0]);
+	CHECK(self_debug_stopped(sent)); /* the stored 0 % */
+	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
 	CHECK(self_debug_done(sent));
 }
 
 void check_suspend_counts_the_already_suspended(void)
 {
-	struct self_debug self;
-	uint32_t id;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
 	id = self.queues[0].id;
-	CHECK_IS(self_debug_suspend(&self, &id, 1), 1);
+	CHECK_IS(self_debug_suspend(&id, 1), 1);
 	CHECK_IS(id, self.queues[0].id);
-	self_debug_resume_one(&self,
-			      &self.queues[0]); /* one resume is enough: the state is a flag */
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	self_debug_resume_one(&self.queues[0]); /* one resume is enough: the state is a flag */
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_suspend_skips_new_queues(void)
 {
-	struct self_debug self;
-	uint32_t id;
-
-	self_debug_open(&self, 0);
+	self_debug_open(0);
 	queue_new(&self.gpu, &self.queues[0]);
 	id = self.queues[0].id;
-	CHECK_IS(self_debug_suspend(&self, &id, 1), 0);
+	CHECK_IS(self_debug_suspend(&id, 1), 0);
 	CHECK_IS(id, self.queues[0].id | SELF_DEBUG_INVALID);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
-	self_debug_collect(&self);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	CHECK(self_debug_runs(&self.queues[0]));
+	self_debug_collect();
+	self_debug_suspend_one(&self.queues[0]);
 }
 
 void check_unknown_ids_flagged_count_0_suspend(void)
 {
-	uint32_t ids[2] = {UNKNOWN, UNKNOWN + 1};
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	CHECK_IS(self_debug_suspend(&self, ids, 2), 0);
+	self_debug_open(1);
+	ids[0] = UNKNOWN;
+	ids[1] = UNKNOWN + 1;
+	CHECK_IS(self_debug_suspend(ids, 2), 0);
 	CHECK_IS(ids[0], UNKNOWN | SELF_DEBUG_INVALID);
 	CHECK_IS(ids[1], (UNKNOWN + 1) | SELF_DEBUG_INVALID);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_mixed_known_and_unknown_suspend(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-	uint32_t ids[3];
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	ids[0] = UNKNOWN;
 	ids[1] = self.queues[0].id;
 	ids[2] = UNKNOWN + 1;
-	CHECK_IS(self_debug_suspend(&self, ids, 3), 1);
+	CHECK_IS(self_debug_suspend(ids, 3), 1);
 	CHECK_IS(ids[0], UNKNOWN | SELF_DEBUG_INVALID);
 	CHECK_IS(ids[1], self.queues[0].id);
 	CHECK_IS(ids[2], (UNKNOWN + 1) | SELF_DEBUG_INVALID);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
+	sent = self_debug_send(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
 }
 
 void check_duplicate_id_stays_invalid(void)
 {
-	struct self_debug self;
-	uint32_t ids[2];
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	ids[0] = ids[1] = self.queues[0].id;
-	CHECK_IS(self_debug_suspend(&self, ids, 2), 1);
+	CHECK_IS(self_debug_suspend(ids, 2), 1);
 	CHECK_IS(ids[0], self.queues[0].id);
 	CHECK_IS(ids[1], self.queues[0].id | SELF_DEBUG_INVALID);
 }
 
 void check_input_bit_30_never_matches(void)
 {
-	struct self_debug self;
-	uint32_t id;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	id = self.queues[0].id | KFDABI_QUEUE_ERROR;
-	CHECK_IS(self_debug_suspend(&self, &id, 1), 0);
+	CHECK_IS(self_debug_suspend(&id, 1), 0);
 	CHECK_IS(id, self.queues[0].id | KFDABI_QUEUE_ERROR | SELF_DEBUG_INVALID);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 void check_input_bit_31_matches(void)
 {
-	struct self_debug self;
-	uint32_t id;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	id = self.queues[0].id | SELF_DEBUG_INVALID;
-	CHECK_IS(self_debug_suspend(&self, &id, 1), 1);
+	CHECK_IS(self_debug_suspend(&id, 1), 1);
 	CHECK_IS(id, self.queues[0].id);
 }
 
 void check_only_named_queue_changes(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 2);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	CHECK(self_debug_runs(&self, &self.queues[1]));
-	self_debug_suspend_one(&self, &self.queues[1]);
-	self_debug_resume_one(&self, &self.queues[0]);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
-	sent = self_debug_send(&self, &self.queues[1]);
-	CHECK(self_debug_stopped(&self, sent));
+	self_debug_open(2);
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK(self_debug_runs(&self.queues[1]));
+	self_debug_suspend_one(&self.queues[1]);
+	self_debug_resume_one(&self.queues[0]);
+	CHECK(self_debug_runs(&self.queues[0]));
+	sent = self_debug_send(&self.queues[1]);
+	CHECK(self_debug_stopped(sent));
 }
 
 void check_queue_array_pointer_unchanged_after_call(void)
 {
 	struct kfdabi_dbg_trap suspend = {0}, resume = {0};
-	struct self_debug self;
-	uint32_t id;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	id = self.queues[0].id;
 	suspend.u.suspend.exception_mask = WAVE_MASK;
 	suspend.u.suspend.queue_array_ptr = (uint64_t)(uintptr_t)&id;
 	suspend.u.suspend.num_queues = 1;
 	suspend.u.suspend.grace_period = 7;
-	CHECK_IS(self_debug_trap(&self, &suspend, KFDABI_TRAP_SUSPEND_QUEUES), 1);
+	CHECK_IS(self_debug_trap(&suspend, KFDABI_TRAP_SUSPEND_QUEUES), 1);
 	CHECK(suspend.u.suspend.queue_array_ptr == (uint64_t)(uintptr_t)&id);
 	CHECK_IS(suspend.u.suspend.exception_mask, WAVE_MASK);
 	CHECK_IS(suspend.u.suspend.num_queues, 1);
 	CHECK_IS(suspend.u.suspend.grace_period, 7);
 	resume.u.resume.queue_array_ptr = (uint64_t)(uintptr_t)&id;
 	resume.u.resume.num_queues = 1;
-	CHECK_IS(self_debug_trap(&self, &resume, KFDABI_TRAP_RESUME_QUEUES), 1);
+	CHECK_IS(self_debug_trap(&resume, KFDABI_TRAP_RESUME_QUEUES), 1);
 	CHECK(resume.u.resume.queue_array_ptr == (uint64_t)(uintptr_t)&id);
 	CHECK_IS(resume.u.resume.num_queues, 1);
 }
 
 void check_failed_suspend_leaves_memory(void)
 {
-	static uint32_t ids[1025];
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	memset(ids, 0x11, sizeof ids);
 	ids[0] = self.queues[0].id;
-	CHECK_IS(self_debug_suspend(&self, ids, 1025), -EINVAL);
+	CHECK_IS(self_debug_suspend(ids, 1025), -EINVAL);
 	CHECK_IS(ids[0], self.queues[0].id);
 	CHECK_IS(ids[1], 0x11111111);
-	CHECK(self_debug_runs(&self, &self.queues[0]));
+	CHECK(self_debug_runs(&self.queues[0]));
 }
 
 /* The call does not suspend the new queue and flags its id, but clears its NEW exception, so that
  * the next call suspends it. */
 void check_suspend_mask_clears_new_of_the_node(void)
 {
-	struct self_debug self;
-	uint32_t ids[2];
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]);
 	ids[0] = self.queues[0].id;
 	ids[1] = self.queues[1].id;
-	CHECK_IS(suspend_raw(&self, (uint64_t)(uintptr_t)ids, 2, NEW_MASK), 1);
+	CHECK_IS(suspend_raw(ids, 2, NEW_MASK), 1);
 	CHECK_IS(ids[1], self.queues[1].id | SELF_DEBUG_INVALID);
-	CHECK(self_debug_runs(&self, &self.queues[1]));
-	self_debug_suspend_one(&self, &self.queues[1]);
+	CHECK(self_debug_runs(&self.queues[1]));
+	self_debug_suspend_one(&self.queues[1]);
 }
 
 void check_suspend_mask_needs_a_success(void)
 {
-	struct self_debug self;
-	uint32_t id;
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]);
 	for (int i = 0; i < 2; i++) {
 		id = self.queues[1].id;
-		CHECK_IS(suspend_raw(&self, (uint64_t)(uintptr_t)&id, 1, NEW_MASK), 0);
+		CHECK_IS(suspend_raw(&id, 1, NEW_MASK), 0);
 		CHECK_IS(id, self.queues[1].id | SELF_DEBUG_INVALID);
 	}
 }
 
 void check_suspend_mask_clears_only_what_it_names(void)
 {
-	struct self_debug self;
-	uint32_t ids[2];
-
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]);
 	ids[0] = self.queues[0].id;
 	ids[1] = self.queues[1].id;
-	CHECK_IS(suspend_raw(&self, (uint64_t)(uintptr_t)ids, 2, WAVE_MASK), 1);
+	CHECK_IS(suspend_raw(ids, 2, WAVE_MASK), 1);
 	ids[1] = self.queues[1].id;
-	CHECK_IS(self_debug_suspend(&self, &ids[1], 1), 0);
+	CHECK_IS(self_debug_suspend(&ids[1], 1), 0);
 }
 
 void check_any_grace_period_is_accepted(void)
 {
 	static const uint32_t graces[] = {0, 1, 255, 256, 0x10000, KFDABI_GRACE_DEFAULT};
-	struct self_debug self;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	for (unsigned i = 0; i < sizeof graces / sizeof *graces; i++) {
-		uint32_t id = self.queues[0].id;
 		struct kfdabi_dbg_trap a = {
 			.u.suspend = {.queue_array_ptr = (uint64_t)(uintptr_t)&id,
 				      .num_queues = 1,
 				      .grace_period = graces[i]}};
 
-		CHECK_IS(self_debug_trap(&self, &a, KFDABI_TRAP_SUSPEND_QUEUES), 1);
-		self_debug_resume_one(&self, &self.queues[0]);
+		id = self.queues[0].id;
+		CHECK_IS(self_debug_trap(&a, KFDABI_TRAP_SUSPEND_QUEUES), 1);
+		self_debug_resume_one(&self.queues[0]);
 	}
 }
 
 void check_queue_created_after_suspend_runs(void)
 {
-	struct signal *sent;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
-	sent = self_debug_send(&self, &self.queues[0]);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
 	queue_new(&self.gpu, &self.queues[1]);
-	CHECK(self_debug_runs(&self, &self.queues[1]));
+	CHECK(self_debug_runs(&self.queues[1]));
 	CHECK_IS(sent->value, 1);
 }
 
@@ -370,21 +306,18 @@ void check_suspend_counts_queues_of_all_nodes(void)
 {
 	struct raw_queue far;
 	struct gpu_file second;
-	struct signal *sent;
-	struct self_debug self;
-	uint32_t ids[2];
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	gpu_open_too(&second, &self.gpu, 1);
 	queue_new(&second, &far);
-	self_debug_collect(&self);
+	self_debug_collect();
 	ids[0] = far.id;
 	ids[1] = self.queues[0].id;
-	CHECK_IS(self_debug_suspend(&self, ids, 2), 2);
+	CHECK_IS(self_debug_suspend(ids, 2), 2);
 	CHECK_IS(ids[0], far.id);
 	CHECK_IS(ids[1], self.queues[0].id);
-	sent = self_debug_send(&self, &self.queues[0]);
-	CHECK(self_debug_stopped(&self, sent));
-	CHECK_IS(self_debug_resume(&self, NULL, 0), 2);
+	sent = self_debug_send(&self.queues[0]);
+	CHECK(self_debug_stopped(sent));
+	CHECK_IS(self_debug_resume(NULL, 0), 2);
 	CHECK(self_debug_done(sent));
 }

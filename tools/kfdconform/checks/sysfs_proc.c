@@ -9,12 +9,16 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 #define PROC "/sys/class/kfd/kfd/proc"
 #define BUSY_DISPATCHES 32 /* of 200 ms each */
 /* For what the driver does after the event and for what kfdsim samples. */
 #define LATE_MS 1000u
+
+static struct raw_queue queue;
+
+static struct gpu_file gpu;
 
 static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
 {
@@ -89,15 +93,6 @@ static unsigned queues_listed(pid_t pid)
 	return n;
 }
 
-static void opens_device(int from, int to)
-{
-	struct gpu_file gpu;
-
-	gpu_open(&gpu);
-	notify(to);
-	hear(from);
-}
-
 void check_proc_folder_comes_and_goes(void)
 {
 	struct child child;
@@ -107,15 +102,11 @@ void check_proc_folder_comes_and_goes(void)
 	CHECK(proc_has(child.pid, "queues"));
 	kill(child.pid, SIGKILL);
 	child_end(&child);
-	for (unsigned i = 0; i < LATE_MS && proc_has(child.pid, "."); i++)
-		sleep_ms(1);
-	CHECK(!proc_has(child.pid, "."));
+	CHECK(WITHIN(LATE_MS, !proc_has(child.pid, ".")));
 }
 
 void check_proc_files_are_read_only(void)
 {
-	struct raw_queue queue;
-	struct gpu_file gpu;
 	const char *names[] = {"pasid", "vram_%u", "sdma_%u", "stats_%u/evicted_ms",
 			       "counters_%u/faults"};
 	char path[128];
@@ -138,7 +129,6 @@ void check_proc_files_are_read_only(void)
 void check_proc_queue_is_listed(void)
 {
 	struct raw_queue queues[2];
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	CHECK_IS(queues_listed(getpid()), 0);
@@ -154,9 +144,6 @@ void check_proc_queue_is_listed(void)
 
 void check_proc_queue_files_have_no_newline(void)
 {
-	struct raw_queue queue;
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	check_number(proc_text(getpid(), "queues/%u/gpuid", queue.id), gpu.gpu_id, "");
@@ -167,8 +154,6 @@ void check_proc_queue_files_have_no_newline(void)
 void check_proc_queue_size_follows_update(void)
 {
 	struct kfd_ioctl_update_queue_args a = {.queue_percentage = 100, .queue_priority = 7};
-	struct raw_queue queue;
-	struct gpu_file gpu;
 	struct buffer ring;
 
 	gpu_open(&gpu);
@@ -182,22 +167,20 @@ void check_proc_queue_size_follows_update(void)
 }
 
 /* Creates a queue of a type for which the arguments of a compute queue are valid. */
-static uint32_t queue_of_type(struct gpu_file *gpu, uint32_t type)
+static uint32_t queue_of_type(uint32_t type)
 {
 	struct kfdabi_create_queue args;
-	struct raw_queue queue;
 
-	gpu_open(gpu);
-	queue_args(gpu, &queue, &args);
+	gpu_open(&gpu);
+	queue_args(&gpu, &queue, &args);
 	args.queue_type = type;
-	CHECK_IS(queue_create(gpu, &queue, &args), 0);
+	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
 	return queue.id;
 }
 
 void check_proc_sdma_queue_is_type_1(void)
 {
-	struct gpu_file gpu;
-	uint32_t id = queue_of_type(&gpu, KFD_IOC_QUEUE_TYPE_SDMA);
+	uint32_t id = queue_of_type(KFD_IOC_QUEUE_TYPE_SDMA);
 
 	check_text(proc_text(getpid(), "queues/%u/type", id), "1");
 }
@@ -206,7 +189,6 @@ void check_proc_sdma_queue_is_type_1(void)
 static void check_xgmi(const char *type)
 {
 	uint64_t engines = 0;
-	struct gpu_file gpu;
 	struct gpu_shape shape;
 	uint32_t id;
 
@@ -214,7 +196,7 @@ static void check_xgmi(const char *type)
 	if (harness_node_number(shape.node, "properties", "num_sdma_xgmi_engines", &engines) ||
 	    !engines)
 		SKIP("the GPU has no XGMI engines");
-	id = queue_of_type(&gpu, KFD_IOC_QUEUE_TYPE_SDMA_XGMI);
+	id = queue_of_type(KFD_IOC_QUEUE_TYPE_SDMA_XGMI);
 	check_text(proc_text(getpid(), "queues/%u/type", id), type);
 }
 
@@ -232,7 +214,6 @@ void check_proc_id_used_again_tells_the_new_queue(void)
 {
 	struct kfdabi_create_queue args;
 	struct raw_queue first, second;
-	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	queue_new(&gpu, &first);
@@ -255,7 +236,6 @@ static uint64_t proc_number(pid_t pid, const char *name, uint32_t gpu_id)
 void check_proc_vram_counts_vram(void)
 {
 	struct buffer vram, gtt;
-	struct gpu_file gpu;
 	uint64_t before;
 
 	gpu_open(&gpu);
@@ -272,7 +252,6 @@ void check_proc_vram_counts_vram(void)
 
 void check_proc_pasid_is_the_processs(void)
 {
-	struct gpu_file gpu;
 	char own[64];
 	struct child child;
 
@@ -289,119 +268,75 @@ void check_proc_pasid_is_the_processs(void)
 
 void check_proc_pasid_is_0(void)
 {
-	struct gpu_file gpu;
-
 	gpu_open(&gpu);
 	check_text(proc_text(getpid(), "pasid"), "0\n");
 }
 
-/* A process with a debug session on itself and a queue with long work. */
-struct busy {
-	struct gpu_file gpu;
-	struct raw_queue queue;
+/* Gives the process a debug session on itself and a queue with long work. */
+static void busy_start(void)
+{
 	struct signal *done;
-};
 
-static void busy_start(struct busy *busy)
-{
-	struct kfdabi_queue_snapshot entry;
-	struct kfdabi_runtime_info info;
-	int events[2];
-	uint32_t n = 1;
-
-	gpu_open(&busy->gpu);
-	CHECK_IS(runtime_enable(&busy->gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
-	CHECK_IS(trap_enable(busy->gpu.kfd, getpid(), 0, events[1], &info), 0);
-	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
-	queue_new(&busy->gpu, &busy->queue);
-	CHECK_IS(trap_snapshot(busy->gpu.kfd, getpid(), NEW_MASK, &entry, &n), 0);
-	busy->done = signals_new(&busy->gpu);
-	busy->done->value = BUSY_DISPATCHES;
+	self_debug_open(1);
+	done = signals_new(&self.gpu);
+	done->value = BUSY_DISPATCHES;
 	for (int i = 0; i < BUSY_DISPATCHES; i++)
-		queue_work(&busy->queue, 200, busy->done);
-	queue_ring(&busy->queue);
+		queue_work(&self.queues[0], 200, done);
+	queue_ring(&self.queues[0]);
 }
 
-/* Waits until cu_occupancy is not 0, or is 0. */
-static bool occupancy_is(const struct busy *busy, bool wanted)
+static uint64_t occupancy(void)
 {
-	for (unsigned i = 0; i < LATE_MS; i++) {
-		if (!!proc_number(getpid(), "stats_%u/cu_occupancy", busy->gpu.gpu_id) == wanted)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
-}
-
-static void busy_suspend(struct busy *busy)
-{
-	uint32_t id = busy->queue.id;
-
-	CHECK_IS(dbg_suspend(busy->gpu.kfd, getpid(), &id, 1, NEW_MASK), 1);
+	return proc_number(getpid(), "stats_%u/cu_occupancy", self.gpu.gpu_id);
 }
 
 void check_proc_cu_occupancy_tells_running_waves(void)
 {
-	struct busy busy;
-
-	busy_start(&busy);
-	CHECK(occupancy_is(&busy, true));
-	CHECK(proc_number(getpid(), "stats_%u/cu_occupancy", busy.gpu.gpu_id) <=
-	      busy.gpu.shape.cus);
+	busy_start();
+	CHECK(WITHIN(LATE_MS, occupancy()));
+	CHECK(occupancy() <= self.gpu.shape.cus);
 }
 
 void check_proc_cu_occupancy_of_suspended_is_0(void)
 {
-	struct busy busy;
-	uint32_t id;
-
-	busy_start(&busy);
-	CHECK(occupancy_is(&busy, true));
-	busy_suspend(&busy);
-	CHECK(occupancy_is(&busy, false));
-	id = busy.queue.id;
-	CHECK_IS(dbg_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
-	CHECK(occupancy_is(&busy, true));
+	busy_start();
+	CHECK(WITHIN(LATE_MS, occupancy()));
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK(WITHIN(LATE_MS, !occupancy()));
+	self_debug_resume_one(&self.queues[0]);
+	CHECK(WITHIN(LATE_MS, occupancy()));
 }
 
 void check_proc_suspended_queue_stays_listed(void)
 {
-	struct busy busy;
-
-	busy_start(&busy);
-	busy_suspend(&busy);
+	busy_start();
+	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
-	CHECK(proc_has(getpid(), "queues/%u/type", busy.queue.id));
-	check_text(proc_text(getpid(), "queues/%u/type", busy.queue.id), "0");
+	CHECK(proc_has(getpid(), "queues/%u/type", self.queues[0].id));
+	check_text(proc_text(getpid(), "queues/%u/type", self.queues[0].id), "0");
 }
 
 void check_proc_vram_of_suspended_stays(void)
 {
 	struct buffer vram;
-	struct busy busy;
 	uint64_t before;
 
-	busy_start(&busy);
-	CHECK_IS(buffer_new(&busy.gpu, 3 << 20,
+	busy_start();
+	CHECK_IS(buffer_new(&self.gpu, 3 << 20,
 			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
 		 0);
-	before = proc_number(getpid(), "vram_%u", busy.gpu.gpu_id);
+	before = proc_number(getpid(), "vram_%u", self.gpu.gpu_id);
 	CHECK(before >= 3 << 20);
-	busy_suspend(&busy);
+	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
-	CHECK_IS(proc_number(getpid(), "vram_%u", busy.gpu.gpu_id), before);
+	CHECK_IS(proc_number(getpid(), "vram_%u", self.gpu.gpu_id), before);
 }
 
 void check_proc_evicted_ms_excludes_suspension(void)
 {
-	struct busy busy;
-	uint32_t id;
-
-	busy_start(&busy);
-	busy_suspend(&busy);
+	busy_start();
+	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
-	id = busy.queue.id;
-	CHECK_IS(dbg_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
-	check_text(proc_text(getpid(), "stats_%u/evicted_ms", busy.gpu.gpu_id), "0\n");
+	self_debug_resume_one(&self.queues[0]);
+	check_text(proc_text(getpid(), "stats_%u/evicted_ms", self.gpu.gpu_id), "0\n");
 }

@@ -9,6 +9,8 @@
 #define FILL 0x5a
 #define HEADER_BYTES 16u
 
+static struct sizes sizes;
+
 struct sizes {
 	uint32_t stack, waves;
 };
@@ -28,22 +30,20 @@ void check_wave_state_tells_the_live_state(void)
 {
 	struct raw_queue *queue;
 	struct signal *work;
-	struct sizes sizes;
-	struct self_debug self;
 	double left;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	queue = &self.queues[0];
-	self_debug_suspend_one(&self, queue);
+	self_debug_suspend_one(queue);
 	CHECK_IS(wave_state(queue, queue->save.cpu, &sizes), 0);
 	CHECK_IS(sizes.stack, 0);
 	CHECK_IS(sizes.waves, 0);
-	self_debug_resume_one(&self, queue);
-	work = self_debug_suspend_at_work(&self, queue, &left);
+	self_debug_resume_one(queue);
+	work = self_debug_suspend_at_work(queue, &left);
 	CHECK_IS(wave_state(queue, queue->save.cpu, &sizes), 0);
 	CHECK(sizes.stack > 0 && sizes.stack <= self.gpu.shape.ctl_stack_bytes);
 	CHECK(sizes.waves > 0 && sizes.waves <= self.gpu.shape.cwsr_bytes);
-	self_debug_resume_one(&self, queue);
+	self_debug_resume_one(queue);
 	CHECK(self_debug_done(work));
 }
 
@@ -52,18 +52,14 @@ void check_wave_state_is_copied(void)
 {
 	const struct gpu_shape *shape;
 	uint32_t header[HEADER_BYTES / 4];
-	struct sizes sizes;
-	struct self_debug self;
 	char *to;
 
-	self_debug_open(&self, 1);
+	self_debug_open(1);
 	shape = &self.gpu.shape;
-	to = mmap(NULL, shape->save_mapping, PROT_READ | PROT_WRITE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	CHECK(to != MAP_FAILED);
+	to = pages_new(shape->save_mapping);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++)
 		memset(to + (uint64_t)xcc * shape->cwsr_bytes, FILL, HEADER_BYTES);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(wave_state(&self.queues[0], to, &sizes), 0);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++) {
 		memcpy(header, to + (uint64_t)xcc * shape->cwsr_bytes, sizeof header);
@@ -74,10 +70,7 @@ void check_wave_state_is_copied(void)
 
 void check_wave_state_into_nothing_is_efault(void)
 {
-	struct sizes sizes;
-	struct self_debug self;
-
-	self_debug_open(&self, 1);
-	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(wave_state(&self.queues[0], NULL, &sizes), -EFAULT);
 }

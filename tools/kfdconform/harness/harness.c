@@ -2,11 +2,14 @@
 #include "tools/kfdconform/harness/harness.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,41 +32,57 @@ int harness_ioctl(int fd, unsigned nr, void *arg, size_t size)
 	return r < 0 ? -errno : r;
 }
 
-static int open_render(uint32_t minor)
+int device_open(void)
 {
-	char path[64];
+	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 
-	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)minor);
-	return open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
 }
 
-/* Opens the render node and acquires the VM. */
-static void acquire(struct gpu_file *gpu)
+int render_open(const struct gpu_file *gpu)
 {
-	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu->gpu_id};
+	char path[64];
+	int fd;
 
-	gpu->render = open_render(gpu->shape.render_minor);
-	CHECK(gpu->kfd >= 0 && gpu->render >= 0);
-	vm.drm_fd = (uint32_t)gpu->render;
+	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)gpu->shape.render_minor);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+/* Opens the render node of the nth GPU. */
+static void find(struct gpu_file *gpu, unsigned nth, int kfd)
+{
+	*gpu = (struct gpu_file){.kfd = kfd};
+	CHECK_IS(harness_shape(nth, &gpu->shape), 0);
+	gpu->gpu_id = gpu->shape.gpu_id;
+	gpu->render = render_open(gpu);
+}
+
+void gpu_open_without_vm(struct gpu_file *gpu)
+{
+	find(gpu, 0, device_open());
+}
+
+void gpu_acquire_vm(const struct gpu_file *gpu)
+{
+	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu->gpu_id,
+					       .drm_fd = (uint32_t)gpu->render};
+
 	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
 }
 
 void gpu_open(struct gpu_file *gpu)
 {
-	memset(gpu, 0, sizeof *gpu);
-	CHECK_IS(harness_shape(0, &gpu->shape), 0);
-	gpu->gpu_id = gpu->shape.gpu_id;
-	gpu->kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	acquire(gpu);
+	gpu_open_without_vm(gpu);
+	gpu_acquire_vm(gpu);
 }
 
 void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned nth)
 {
-	memset(gpu, 0, sizeof *gpu);
-	CHECK_IS(harness_shape(nth, &gpu->shape), 0);
-	gpu->gpu_id = gpu->shape.gpu_id;
-	gpu->kfd = first->kfd;
-	acquire(gpu);
+	find(gpu, nth, first->kfd);
+	gpu_acquire_vm(gpu);
 }
 
 static int map_unmap(const struct gpu_file *gpu, uint64_t handle, unsigned nr)
@@ -275,6 +294,41 @@ bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t want
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) != wanted;
 }
 
+void *pages_new(size_t size)
+{
+	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(pages != MAP_FAILED);
+	return pages;
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+void signal_handle(int signal, int flags)
+{
+	struct sigaction action = {.sa_handler = nothing, .sa_flags = flags};
+
+	CHECK(!sigaction(signal, &action, NULL));
+}
+
+uint64_t capabilities_drop(uint64_t mask)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	uint64_t held;
+
+	CHECK(!syscall(SYS_capget, &head, data));
+	held = data[0].effective | (uint64_t)data[1].effective << 32;
+	data[0].effective &= ~(uint32_t)mask;
+	data[1].effective &= ~(uint32_t)(mask >> 32);
+	if (mask)
+		CHECK(!syscall(SYS_capset, &head, data));
+	return held;
+}
+
 void until_asleep(pid_t tid)
 {
 	struct proc_stat thread;
@@ -294,6 +348,26 @@ void until_in_call(const pid_t *tid)
 	until_asleep(stored);
 }
 
+uint32_t memory_event_new(const struct gpu_file *gpu)
+{
+	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_MEMORY};
+
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	return a.event_id;
+}
+
+int memory_event_wait(const struct gpu_file *gpu, uint32_t event, unsigned ms,
+		      struct kfd_hsa_memory_exception_data *out)
+{
+	struct kfd_event_data data = {.event_id = event};
+	struct kfd_ioctl_wait_events_args a = {
+		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = ms};
+	int r = harness_ioctl(gpu->kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
+
+	memcpy(out, &data, sizeof *out);
+	return r ? r : a.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
+}
+
 /* An empty list of loaded code objects for debuggers. */
 static const uint64_t no_code_objects[5];
 
@@ -305,28 +379,30 @@ int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
 	return harness_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
 }
 
-static int trap(int kfd, struct kfdabi_dbg_trap *a, pid_t pid, uint32_t op)
+int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
 {
-	a->pid = (uint32_t)pid;
-	a->op = op;
-	return harness_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
+	args->pid = (uint32_t)pid;
+	args->op = op;
+	return harness_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
 }
 
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info)
 {
-	struct kfdabi_dbg_trap a = {.u.enable = {.exception_mask = mask,
-						 .rinfo_ptr = (uint64_t)(uintptr_t)info,
-						 .rinfo_size = sizeof *info,
-						 .dbg_fd = (uint32_t)dbg_fd}};
+	struct kfdabi_runtime_info unused;
+	struct kfdabi_dbg_trap a = {
+		.u.enable = {.exception_mask = mask,
+			     .rinfo_ptr = (uint64_t)(uintptr_t)(info ? info : &unused),
+			     .rinfo_size = sizeof *info,
+			     .dbg_fd = (uint32_t)dbg_fd}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_ENABLE);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_ENABLE);
 }
 
 int trap_disable(int kfd, pid_t pid)
 {
 	struct kfdabi_dbg_trap a = {0};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_DISABLE);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_DISABLE);
 }
 
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
@@ -336,7 +412,7 @@ int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
 						  .num_queues = n,
 						  .grace_period = KFDABI_GRACE_DEFAULT}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
 }
 
 int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
@@ -344,7 +420,7 @@ int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
 	struct kfdabi_dbg_trap a = {
 		.u.resume = {.queue_array_ptr = (uint64_t)(uintptr_t)ids, .num_queues = n}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_RESUME_QUEUES);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_RESUME_QUEUES);
 }
 
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
@@ -355,17 +431,25 @@ int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapsho
 				     .snapshot_buf_ptr = (uint64_t)(uintptr_t)entries,
 				     .num_queues = *n,
 				     .entry_size = sizeof *entries}};
-	int r = trap(kfd, &a, pid, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+	int r = dbg_call(kfd, &a, pid, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
 
 	*n = a.u.queue_snapshot.num_queues;
 	return r;
+}
+
+int trap_count(int kfd, pid_t pid)
+{
+	uint32_t n = 0;
+	int r = trap_snapshot(kfd, pid, 0, NULL, &n);
+
+	return r ? r : (int)n;
 }
 
 int trap_send(int kfd, pid_t pid, uint64_t mask)
 {
 	struct kfdabi_dbg_trap a = {.u.send_runtime_event = {.exception_mask = mask}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
 }
 
 void child_start(struct child *child, void (*body)(int from, int to))
@@ -426,6 +510,74 @@ int child_end(struct child *child)
 			return status;
 		ptrace(PTRACE_CONT, child->pid, 0, 0);
 	}
+}
+
+int run_in_child(void (*body)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		body();
+		_exit(0);
+	}
+	CHECK_IS(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+void opens_device(int from, int to)
+{
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	notify(to);
+	hear(from);
+}
+
+/* A message of one byte with room for a file descriptor. */
+struct fd_message {
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte;
+	struct iovec content;
+	struct msghdr head;
+};
+
+static void prepare(struct fd_message *message)
+{
+	memset(message, 0, sizeof *message);
+	message->content = (struct iovec){&message->byte, 1};
+	message->head = (struct msghdr){.msg_iov = &message->content,
+					.msg_iovlen = 1,
+					.msg_control = &message->control,
+					.msg_controllen = sizeof message->control};
+}
+
+void fd_send(int socket, int fd)
+{
+	struct fd_message message;
+
+	prepare(&message);
+	message.control.header.cmsg_level = SOL_SOCKET;
+	message.control.header.cmsg_type = SCM_RIGHTS;
+	message.control.header.cmsg_len = CMSG_LEN(sizeof fd);
+	memcpy(CMSG_DATA(&message.control.header), &fd, sizeof fd);
+	CHECK_IS(sendmsg(socket, &message.head, 0), 1);
+}
+
+int fd_receive(int socket)
+{
+	struct fd_message message;
+	int fd;
+
+	prepare(&message);
+	CHECK_IS(recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC), 1);
+	CHECK(CMSG_FIRSTHDR(&message.head));
+	memcpy(&fd, CMSG_DATA(&message.control.header), sizeof fd);
+	return fd;
 }
 
 void seize(pid_t pid)

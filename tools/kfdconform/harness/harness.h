@@ -69,6 +69,14 @@ static inline void check_is(const char *file, int line, const char *what, long l
 			fprintf(stderr, SUITE_TRIED_AGAIN "%s\n", (reason));                       \
 		is_reported = true;                                                                \
 	} while (0)
+/* Returns whether the condition becomes true within so many milliseconds. */
+#define WITHIN(ms, condition)                                                                      \
+	({                                                                                         \
+		bool holds_;                                                                       \
+		for (unsigned ms_ = 0; !(holds_ = (condition)) && ms_ < (ms); ms_++)               \
+			sleep_ms(1);                                                               \
+		holds_;                                                                            \
+	})
 
 /* A GPU as described by the topology; sizes in bytes. */
 struct gpu_shape {
@@ -130,8 +138,14 @@ long long harness_settled(const char *key);
 /* Returns the wall time in us that kfdsim charges for a workgroup; 0 on hardware. */
 double harness_unknown_kernel_us(void);
 
+/* Open /dev/kfd; the render node of the GPU. */
+int device_open(void);
+int render_open(const struct gpu_file *gpu);
 /* Opens the device and the render node of the first GPU and acquires the VM. */
 void gpu_open(struct gpu_file *gpu);
+/* The two parts of that. */
+void gpu_open_without_vm(struct gpu_file *gpu);
+void gpu_acquire_vm(const struct gpu_file *gpu);
 /* Opens the nth GPU through the /dev/kfd file descriptor of `first`. */
 void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned nth);
 /* Allocates a buffer, writable and executable, and maps it to the CPU and the GPU at one address.
@@ -181,15 +195,32 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms);
  * does not count. */
 bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms);
 void sleep_ms(unsigned ms);
+/* Returns so many bytes of zeroed memory of the process, in pages of their own. */
+void *pages_new(size_t size);
+/* Installs a handler that does nothing. flags: those of sigaction(); 0: the signal interrupts a sleeping
+ * call. */
+void signal_handle(int signal, int flags);
+/* Returns the effective capabilities of the process, and drops those of the mask. */
+uint64_t capabilities_drop(uint64_t mask);
 /* Waits until a thread sleeps or has ended (a pid: the first thread of that process). If a sleeping
  * call is the next thing that the thread does, the thread is inside that call afterwards. */
 void until_asleep(pid_t tid);
 /* The same for a thread that stores its id in *tid (0 until then) immediately before the call. */
 void until_in_call(const pid_t *tid);
 
+/* Creates an event for memory faults and returns its id. */
+uint32_t memory_event_new(const struct gpu_file *gpu);
+/* Waits up to `ms` for the event. Returns 1 and describes the fault in *out, 0 if it did not come, or a
+ * negative errno. */
+int memory_event_wait(const struct gpu_file *gpu, uint32_t event, unsigned ms,
+		      struct kfd_hsa_memory_exception_data *out);
+
 /* RUNTIME_ENABLE. @mode: KFDABI_RUNTIME_MODE_...; 0 disables the runtime. */
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
-/* DBG_TRAP operations on process `pid`. The ids of suspend and resume are marked by the driver. */
+/* Calls DBG_TRAP with any arguments on process `pid`. */
+int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
+/* DBG_TRAP operations on process `pid`. The ids of suspend and resume are marked by the driver.
+ * info: NULL if it is not wanted. */
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);
 int trap_disable(int kfd, pid_t pid);
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask);
@@ -197,6 +228,8 @@ int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n);
 /* GET_QUEUE_SNAPSHOT. *n is the room in entries, and afterwards the number of queues. */
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
 		  uint32_t *n);
+/* Returns the number of queues, by a snapshot without room. */
+int trap_count(int kfd, pid_t pid);
 /* SEND_RUNTIME_EVENT with these exceptions. */
 int trap_send(int kfd, pid_t pid, uint64_t mask);
 
@@ -216,6 +249,13 @@ bool hears(int fd, unsigned ms); /* waits up to `ms` for a byte; returns whether
 bool readable_within(int fd, unsigned ms);
 /* Closes the pipe to the child, waits for its end and returns its wait status. */
 int child_end(struct child *child);
+/* Runs body() in a child without pipes and returns its wait status. */
+int run_in_child(void (*body)(void));
+/* A body() for child_start(): opens the device and waits for a byte. */
+void opens_device(int from, int to);
+/* Pass a file descriptor through a socket. */
+void fd_send(int socket, int fd);
+int fd_receive(int socket);
 void seize(pid_t pid); /* become the tracer of the process */
 
 #endif

@@ -38,13 +38,6 @@ static struct {
 
 static int step_run(char what);
 
-int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
-{
-	args->pid = (uint32_t)pid;
-	args->op = op;
-	return harness_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
-}
-
 int clear_and_suspend(int kfd, pid_t pid)
 {
 	struct kfdabi_queue_snapshot entries[QUEUES];
@@ -110,22 +103,11 @@ static int enable_errors(void)
 	return r;
 }
 
-/* Waits up to `ms` for the memory event; 0: creates the event. */
 static int memory_event(unsigned ms)
 {
-	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
-	struct kfd_event_data data = {.event_id = self.memory_event};
-	struct kfd_ioctl_wait_events_args wait = {
-		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = ms};
-	int r;
+	struct kfd_hsa_memory_exception_data what;
 
-	if (!ms) {
-		r = harness_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
-		self.memory_event = event.event_id;
-		return r;
-	}
-	r = harness_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait);
-	return r ? r : wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
+	return memory_event_wait(&self.gpu, self.memory_event, ms, &what);
 }
 
 /* Executes a command on the scripted child's own device; -ENOSYS if it is none. */
@@ -138,10 +120,10 @@ static int on_own_device(char what)
 		/* A process has one VM per GPU, through the first render node, so only /dev/kfd
 		 * is opened again. */
 		if (self.gpu.render > 0)
-			self.gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+			self.gpu.kfd = device_open();
 		else
 			gpu_open(&self.gpu);
-		return self.gpu.kfd < 0 ? -errno : 0;
+		return 0;
 	case 'c':
 		return close(self.gpu.kfd);
 	case 'u':
@@ -163,7 +145,8 @@ static int on_own_device(char what)
 	case 'z':
 		return !is_absent(&self.gpu, &signals()->value, 0, STANDS_MS);
 	case 'm':
-		return memory_event(0);
+		self.memory_event = memory_event_new(&self.gpu);
+		return 0;
 	case 'M':
 		return memory_event(50);
 	case 'C':
@@ -178,24 +161,10 @@ static int on_own_device(char what)
 		sleep_ms(STANDS_MS);
 		return signals()[1].value != 0;
 	case 'B':
-		for (int i = 0; i < 1000 && !signals()[1].value; i++)
-			sleep_ms(1);
-		return signals()[1].value != 0;
+		return WITHIN(1000, signals()[1].value != 0);
 	default:
 		return -ENOSYS;
 	}
-}
-
-static int trap_with(int dbg_fd, uint32_t op)
-{
-	struct kfdabi_runtime_info info;
-	uint32_t n = 0;
-	int r;
-
-	if (op == KFDABI_TRAP_ENABLE)
-		return trap_enable(self.gpu.kfd, self.target, 0, dbg_fd, &info);
-	r = trap_snapshot(self.gpu.kfd, self.target, 0, NULL, &n);
-	return r ? r : (int)n;
 }
 
 /* Detaches from the target, which must be stopped for that. */
@@ -238,15 +207,15 @@ static int on_target(char what)
 	case 'T':
 		return release();
 	case 'E':
-		return trap_with(self.to, KFDABI_TRAP_ENABLE);
+		return trap_enable(self.gpu.kfd, self.target, 0, self.to, NULL);
 	case 'e':
-		return trap_with(999, KFDABI_TRAP_ENABLE);
+		return trap_enable(self.gpu.kfd, self.target, 0, 999, NULL);
 	case 'D':
 		return trap_disable(self.gpu.kfd, self.target);
 	case 'P':
 		return clear_and_suspend(self.gpu.kfd, self.target);
 	case 'n':
-		return trap_with(-1, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+		return trap_count(self.gpu.kfd, self.target);
 	case 'V':
 		return trap_send(self.gpu.kfd, self.target, RUNTIME_MASK);
 	case '2':
@@ -314,18 +283,6 @@ static int fork_child(bool start)
 	return self.other;
 }
 
-static void nothing(int signal)
-{
-	(void)signal;
-}
-
-static int handle_alarm(void)
-{
-	struct sigaction action = {.sa_handler = nothing};
-
-	return sigaction(SIGALRM, &action, NULL) ? -errno : 0;
-}
-
 static int step_run(char what)
 {
 	int reply = on_own_device(what);
@@ -346,7 +303,8 @@ static int step_run(char what)
 	case 'F':
 		return fork_child(what == 'f');
 	case 'A':
-		return handle_alarm();
+		signal_handle(SIGALRM, 0);
+		return 0;
 	case 'k':
 		abort();
 	case 'x':
@@ -454,8 +412,7 @@ void debugged(struct scripted_child *scripted, int *kfd, uint64_t mask, int *eve
 {
 	int ends[2];
 
-	*kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	CHECK(*kfd >= 0);
+	*kfd = device_open();
 	scripted_start(scripted, "orq");
 	seize(scripted->pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));

@@ -55,8 +55,6 @@ void let_go_on(pid_t pid);
 /* Ends the scripted child by closing its pipe; its exit status must be 0. */
 void scripted_end(struct scripted_child *scripted);
 
-/* Calls DBG_TRAP with any arguments. Returns >= 0 or a negative errno. */
-int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
 /* Calls ENABLE on a process at runtime state 1 (enabled). On a GPU that allows only one debugged
  * process, the session of an earlier check may not have ended completely. In that case the call is
  * repeated up to 200 times, 5 ms apart; then the check ends as "not applicable". */

@@ -22,48 +22,48 @@ struct self_debug {
 	unsigned sent;
 	pid_t own_pid;
 };
+/* The one of this process. */
+extern struct self_debug self;
 
 /* Opens everything, with this number of AQL queues. */
-void self_debug_open(struct self_debug *self, unsigned queues);
+void self_debug_open(unsigned queues);
 /* Opens the device and enables the runtime only. */
-void self_debug_prepare(struct self_debug *self);
+void self_debug_prepare(void);
 /* Opens the session. @subscribed: mask of the exceptions that are reported. */
-void self_debug_enable(struct self_debug *self, uint64_t subscribed);
+void self_debug_enable(uint64_t subscribed);
 /* Clears the NEW exception of all queues. */
-void self_debug_collect(struct self_debug *self);
+void self_debug_collect(void);
 /* SUSPEND_QUEUES and RESUME_QUEUES of the own process. Return the number of queues or a negative
  * errno; the driver marks unknown ids in the array. */
-int self_debug_suspend(struct self_debug *self, uint32_t *ids, uint32_t n);
-int self_debug_resume(struct self_debug *self, uint32_t *ids, uint32_t n);
+int self_debug_suspend(uint32_t *ids, uint32_t n);
+int self_debug_resume(uint32_t *ids, uint32_t n);
 /* Suspend or resume one queue and check that the driver counts it. */
-void self_debug_suspend_one(struct self_debug *self, const struct raw_queue *queue);
-void self_debug_resume_one(struct self_debug *self, const struct raw_queue *queue);
+void self_debug_suspend_one(const struct raw_queue *queue);
+void self_debug_resume_one(const struct raw_queue *queue);
 /* Calls any DBG_TRAP operation on the own process. Returns >= 0 or a negative errno. */
-int self_debug_trap(struct self_debug *self, struct kfdabi_dbg_trap *args, uint32_t op);
+int self_debug_trap(struct kfdabi_dbg_trap *args, uint32_t op);
 
 /* Submits a barrier packet and rings the doorbell. Returns its signal, which is 1 until the packet
  * has run, and then 0. */
-struct signal *self_debug_send(struct self_debug *self, struct raw_queue *queue);
+struct signal *self_debug_send(struct raw_queue *queue);
 /* The same without a doorbell. */
-struct signal *self_debug_send_silently(struct self_debug *self, struct raw_queue *queue);
+struct signal *self_debug_send_silently(struct raw_queue *queue);
 /* Returns whether the packet runs within SELF_DEBUG_RUNS_MS. */
 bool self_debug_done(struct signal *signal);
 /* Returns whether the packet has not run after SELF_DEBUG_STOPPED_MS. */
-bool self_debug_stopped(const struct self_debug *self, struct signal *signal);
+bool self_debug_stopped(struct signal *signal);
 /* Submits a barrier packet and returns whether it runs. */
-bool self_debug_runs(struct self_debug *self, struct raw_queue *queue);
+bool self_debug_runs(struct raw_queue *queue);
 /* Suspends the queue in the middle of a dispatch. Returns the signal of the dispatch. *ms is set to
  * the run time in ms that is left at least, more than 40 % of the dispatch. If the dispatch cannot
  * be caught half way in 10 attempts, ends the check as "too busy". */
-struct signal *self_debug_suspend_at_work(struct self_debug *self, struct raw_queue *queue,
-					  double *ms);
+struct signal *self_debug_suspend_at_work(struct raw_queue *queue, double *ms);
 /* UPDATE_QUEUE with the queue's ring or with none (address 0), and any percentage. Returns 0 or a
  * negative errno. */
-int self_debug_update(struct self_debug *self, const struct raw_queue *queue, bool ring,
-		      uint32_t percent);
+int self_debug_update(const struct raw_queue *queue, bool ring, uint32_t percent);
 
 /* Creates an SDMA queue. Its ring is filled with zeros, which are NOP packets. */
-void self_debug_sdma(struct self_debug *self, struct raw_queue *queue);
+void self_debug_sdma(struct raw_queue *queue);
 /* Submits an SDMA packet and rings the doorbell. */
 void self_debug_sdma_put(struct raw_queue *queue, const uint32_t *packet, size_t bytes);
 /* Submits a fence packet that writes `value` behind the read pointer, and rings the doorbell.
