@@ -4,32 +4,16 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/proc.h"
 #include "common/wait.h"
 
 #define DETACH_TRIES 1000 /* polls, 1 ms apart */
-
-static long field_of(pid_t pid, const char *file, const char *format)
-{
-	char path[64];
-	char line[256];
-	long value = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	f = fopen(path, "re");
-	if (!f)
-		return -1;
-	while (value < 0 && fgets(line, sizeof(line), f))
-		if (sscanf(line, format, &value) != 1)
-			value = -1;
-	fclose(f);
-	return value;
-}
 
 static int yama(void)
 {
@@ -64,9 +48,15 @@ static int seize(pid_t pid)
 	return ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 ? 0 : errno;
 }
 
+/* Returns the thread that traces the target; 0: none; -1: not known. */
 static long tracer_of(pid_t pid)
 {
-	return field_of(pid, "status", "TracerPid: %ld");
+	char status[PROC_STATUS_BYTES];
+	const char *at = NULL;
+
+	if (proc_status_read(pid, status, sizeof(status)) == 0)
+		at = proc_status_field(status, "\nTracerPid:");
+	return at ? atol(at) : -1;
 }
 
 int tracer_seize(pid_t pid, struct reason *reason)

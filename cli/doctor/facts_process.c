@@ -23,9 +23,8 @@
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "cli/util/read_files.h"
+#include "common/proc.h"
 #include "common/proc_file.h"
-#include "common/proc_maps.h"
-#include "common/proc_namespace.h"
 #include "kfd/device.h"
 #include "kfd/sysfs.h"
 

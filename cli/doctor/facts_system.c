@@ -19,7 +19,7 @@
 #include "cli/util/read_files.h"
 #include "common/clock.h"
 #include "common/own_names.h"
-#include "common/proc_namespace.h"
+#include "common/proc.h"
 
 int doctor_in_child(int (*function)(const struct doctor_facts *facts),
 		    const struct doctor_facts *facts)

@@ -157,7 +157,7 @@ bool process_is_ours(pid_t pid)
 	static const char *const names[] = {OWN_NAMES};
 	char comm[16];
 
-	process_name(pid, comm);
+	proc_comm(pid, comm);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(comm, names[i]) == 0)
 			return !is_another_program(pid);

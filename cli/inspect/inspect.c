@@ -12,13 +12,13 @@
 
 #include "cli/inspect/sources.h"
 #include "common/clock.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/wait.h"
 
 struct observer {
 	struct observe_options options;
 	bool there;	   /* the process existed at observe_open() */
-	uint64_t started;  /* its start time (proc_stat.h), to detect a reused pid */
+	uint64_t started;  /* its start time (common/proc.h), to detect a reused pid */
 	int pidfd;	   /* serves the same purpose, but is faster to check; -1: not available */
 	pid_t host_pid;	   /* in the driver's numbering; 0: not known from here */
 	bool other_daemon; /* the daemon is in another pid namespace */

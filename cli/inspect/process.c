@@ -12,44 +12,15 @@
 
 #include "cli/inspect/container.h"
 #include "cli/inspect/inspect.h"
-#include "common/proc_namespace.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/text.h"
 
 #define STATUS_BYTES 8192u
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 
-/* Read up to size - 1 bytes and add a NUL. Returns the number of bytes or a negative errno. */
-static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
-{
-	char path[64];
-	ssize_t n = 0, got = 0;
-	int fd, error;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	out[0] = '\0';
-	if (fd < 0)
-		return -errno;
-	while ((size_t)n < size - 1 && (got = read(fd, out + n, size - 1 - (size_t)n)) > 0)
-		n += got;
-	error = errno;
-	close(fd);
-	out[n] = '\0';
-	return got < 0 && n == 0 ? -error : n;
-}
-
-/* Returns the text behind the first occurrence of `word`, or NULL. */
-static const char *behind(const char *status, const char *word)
-{
-	const char *at = strstr(status, word);
-
-	return at ? at + strlen(word) : NULL;
-}
-
 static bool number_behind(const char *status, const char *word, long *out)
 {
-	const char *at = behind(status, word);
+	const char *at = proc_status_field(status, word);
 	char *end;
 
 	if (!at)
@@ -60,16 +31,7 @@ static bool number_behind(const char *status, const char *word, long *out)
 
 static void read_pids(const char *status, struct process_identity *out)
 {
-	const char *at = behind(status, "\nNSpid:");
-	char *end;
-
-	for (; at && *at != '\n' && out->depth < PROCESS_NAMESPACES; at = end) {
-		long pid = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		out->pids[out->depth++] = (pid_t)pid;
-	}
+	out->depth = proc_status_ns_pids(status, out->pids);
 	if (out->depth == 0 || out->pids[0] != out->pid) {
 		out->pids[0] = out->pid;
 		out->depth = 1;
@@ -78,7 +40,7 @@ static void read_pids(const char *status, struct process_identity *out)
 
 static void read_command(pid_t pid, char out[static PROCESS_COMMAND])
 {
-	ssize_t n = read_file(pid, "cmdline", out, PROCESS_COMMAND);
+	ssize_t n = proc_read(pid, "cmdline", out, PROCESS_COMMAND);
 
 	if (n <= 0)
 		return;
@@ -87,17 +49,6 @@ static void read_command(pid_t pid, char out[static PROCESS_COMMAND])
 	for (ssize_t i = 0; i < n; i++)
 		if (out[i] == '\0')
 			out[i] = ' ';
-	plain_ascii(out);
-}
-
-void process_name(pid_t pid, char out[static 16])
-{
-	char text[32];
-	ssize_t n = read_file(pid, "comm", text, sizeof(text));
-
-	if (n > 0 && text[n - 1] == '\n')
-		text[n - 1] = '\0';
-	snprintf(out, 16, "%.15s", text);
 	plain_ascii(out);
 }
 
@@ -116,7 +67,7 @@ int process_identify(pid_t pid, struct process_identity *out)
 	*out = (struct process_identity){.pid = pid, .uid = (uid_t)-1};
 	if (pid <= 0)
 		return -ESRCH;
-	if (read_file(pid, "status", status, sizeof(status)) <= 0 || !proc_stat(pid, &stat))
+	if (proc_read(pid, "status", status, sizeof(status)) <= 0 || !proc_stat(pid, &stat))
 		return no_such(pid);
 	if (number_behind(status, "\nTgid:", &number) && number != pid)
 		return -EINVAL;
@@ -125,10 +76,10 @@ int process_identify(pid_t pid, struct process_identity *out)
 	out->kernel = stat.kernel_thread;
 	if (number_behind(status, "\nTracerPid:", &number))
 		out->tracer = (pid_t)number;
-	if (sscanf(behind(status, "\nUid:") ?: "", "%*u %ld", &number) == 1)
+	if (sscanf(proc_status_field(status, "\nUid:") ?: "", "%*u %ld", &number) == 1)
 		out->uid = (uid_t)number;
 	read_pids(status, out);
-	process_name(pid, out->comm);
+	proc_comm(pid, out->comm);
 	read_command(pid, out->command);
 	if (!out->kernel && out->state != 'Z')
 		container_read(pid, out->depth, &out->container);
@@ -148,7 +99,7 @@ pid_t process_of_thread(pid_t tid)
 	char status[STATUS_BYTES];
 	long number = 0;
 
-	if (read_file(tid, "status", status, sizeof(status)) > 0)
+	if (proc_read(tid, "status", status, sizeof(status)) > 0)
 		number_behind(status, "\nTgid:", &number);
 	return (pid_t)number;
 }

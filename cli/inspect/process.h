@@ -13,7 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROCESS_NAMESPACES 8u /* nested pid namespaces that are recorded */
+#include "common/proc.h"
+
+#define PROCESS_NAMESPACES PROC_NS_LEVELS_MAX /* nested pid namespaces that are recorded */
 #define PROCESS_COMMAND 256u
 #define CONTAINER_ID_MAX 65u
 #define CONTAINER_NAME_MAX 128u
@@ -84,8 +86,6 @@ const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int erro
 /* Returns the meaning of the state letter of /proc/PID/stat: "sleeping", "zombie", ...; "-":
  * none. */
 const char *process_state_name(char state);
-/* Reads /proc/PID/comm in plain ASCII; `out` is empty if it cannot be read. */
-void process_name(pid_t pid, char out[static 16]);
 /* Returns the pid in the process's own pid namespace, which is that of its container; 0 if the
  * process is in no container. */
 pid_t process_pid_inside(const struct process_identity *identity);

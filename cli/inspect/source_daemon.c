@@ -13,7 +13,7 @@
 
 #include "channel/protocol.h"
 #include "cli/inspect/sources.h"
-#include "common/proc_namespace.h"
+#include "common/proc.h"
 #include "include/kfdsched.h"
 
 /* If the namespace of another user's process may not be read, it is taken as the same, because the

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/proc_maps.h"
+#include "common/proc.h"
 #include "common/wait.h"
 #include "kfd/ptrace.h"
 

@@ -22,7 +22,7 @@
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "common/clock.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/text.h"
 #include "common/wait.h"
 #include "kfd/device.h"

@@ -94,7 +94,7 @@ json_t *gpu_users_now(const char *socket)
 	for (size_t i = 0; list && i < users.count && i < RECORDED_USERS; i++) {
 		char comm[16];
 
-		process_name(users.pid[i], comm);
+		proc_comm(users.pid[i], comm);
 		json_array_append_new(list,
 				      json_pack("{s:I,s:o,s:o}", "pid", (json_int_t)users.pid[i],
 						"comm", plain_or_null(comm), "role",

@@ -12,7 +12,7 @@
 #include "cli/top/collect_queues.h"
 #include "cli/util/read_files.h"
 #include "common/clock.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "include/kfdsched.h"
 #include "kfd/gpu_name.h"
 #include "kfd/sysfs.h"
@@ -30,7 +30,7 @@
 
 struct name {
 	pid_t pid, inner_pid;
-	uint64_t started; /* common/proc_stat.h */
+	uint64_t started; /* common/proc.h */
 	uint64_t read_ns, checked_ns;
 	bool gone;     /* no process has this pid (a thread may have it) */
 	uint64_t used; /* names.looks of the last sample that had this process */

@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/proc_namespace.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 
 #define PREFIX "kfdsched-"
 

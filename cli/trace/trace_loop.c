@@ -22,7 +22,7 @@
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
 #include "common/clock.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/wait.h"
 
 #define MS 1000000u

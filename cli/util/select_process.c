@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/gpu_processes.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/wait.h"
 
 #define SHORT_ID 12 /* digits of a container id that engines display */

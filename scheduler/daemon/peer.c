@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/proc_namespace.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/text.h"
 #include "common/wait.h"
 
@@ -65,20 +64,7 @@ int peer_replaced(const struct socket_peer *peer, peer_reader *read)
 
 void peer_name(pid_t pid, char name[static 16])
 {
-	char path[64];
-	size_t n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(name, 1, 15, f);
-		fclose(f);
-	}
-	if (n && name[n - 1] == '\n')
-		n--;
-	name[n] = '\0';
-	plain_ascii(name);
+	proc_comm(pid, name);
 }
 
 static pid_t pid_of_pidfd(int pidfd)
@@ -129,40 +115,33 @@ static bool started_before(uint64_t start, uint64_t monotonic_ns)
 
 char peer_state(pid_t pid)
 {
-	char path[64], line[256], state = '\0';
-	FILE *f;
+	char status[PROC_STATUS_BYTES];
+	const char *at = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && !state && fgets(line, sizeof(line), f))
-		if (sscanf(line, "State: %c", &state) != 1)
-			state = '\0';
-	if (f)
-		fclose(f);
-	return state;
+	if (proc_status_read(pid, status, sizeof(status)) == 0)
+		at = proc_status_field(status, "\nState:\t");
+	return at ? *at : '\0';
 }
 
 /* Reads the effective uid, which is the one that a connection has, too, and the last number of
  * NSpid, which is the pid in the process's own namespace. Returns -ESRCH if the process is gone. */
 static int read_identity(pid_t pid, struct peer_facts *out)
 {
-	char path[64], line[256];
-	unsigned effective = 0;
-	int error = -ESRCH;
-	FILE *f;
+	char status[PROC_STATUS_BYTES];
+	pid_t pids[PROC_NS_LEVELS_MAX];
+	unsigned effective = 0, n;
+	const char *at;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "Uid: %*u %u", &effective) == 1)
-			error = 0;
-		if (strncmp(line, "NSpid:", 6) == 0)
-			out->own_pid = (pid_t)atoi(strrchr(line, '\t') ? strrchr(line, '\t') : "");
-	}
-	if (f)
-		fclose(f);
+	if (proc_status_read(pid, status, sizeof(status)))
+		return -ESRCH;
+	at = proc_status_field(status, "\nUid:");
+	if (!at || sscanf(at, "%*u %u", &effective) != 1)
+		return -ESRCH;
+	n = proc_status_ns_pids(status, pids);
+	if (n)
+		out->own_pid = pids[n - 1];
 	out->uid = effective;
-	return error;
+	return 0;
 }
 
 uid_t peer_uid(pid_t pid)

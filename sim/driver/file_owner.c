@@ -18,8 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/proc_stat.h"
-#include "common/proc_status.h"
+#include "common/proc.h"
 #include "sim/driver/queue.h"
 
 #define ANCESTORS_MAX 256

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/proc_status.h"
+#include "common/proc.h"
 #include "sim/driver/files.h"
 #include "sim/driver/memory.h"
 

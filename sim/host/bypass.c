@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "common/clock.h"
-#include "common/proc_maps.h"
+#include "common/proc.h"
 #include "sim/host/idle.h"
 #include "sim/host/kernel_wait.h"
 #include "sim/host/sim_priv.h"

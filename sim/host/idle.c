@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/proc_stat.h"
-#include "common/proc_status.h"
+#include "common/proc.h"
 #include "sim/host/threads.h"
 
 #define NAMES 64u

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/wait.h"
 #include "sim/driver/memory.h"
 #include "sim/driver/queue.h"

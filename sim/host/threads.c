@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "common/proc_status.h"
+#include "common/proc.h"
 
 #define NEW_MAX 512 /* with more new ids than this, everything is read again */
 

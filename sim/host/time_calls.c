@@ -14,7 +14,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "common/proc_status.h"
+#include "common/proc.h"
 #include "sim/host/sim_priv.h"
 #include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"

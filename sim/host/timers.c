@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "common/proc_status.h"
+#include "common/proc.h"
 #include "common/wait.h"
 #include "sim/host/time/page.h"
 

@@ -11,32 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/proc_maps.h"
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "kfd/device.h"
 #include "kfd/sysfs.h"
 #include "kfd/uapi.h"
 
 #define FILES 1024 /* descriptors that are checked; a process can have any number */
-
-/* Returns the process that a thread belongs to ("Tgid"), or the parent of that process ("PPid");
- * 0: no such thread. */
-static pid_t relative_of(pid_t tid, const char *which)
-{
-	char path[64], line[128];
-	size_t length = strlen(which);
-	pid_t found = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (strncmp(line, which, length) == 0 && line[length] == ':')
-			found = (pid_t)atoi(line + length + 1);
-	if (f)
-		fclose(f);
-	return found;
-}
 
 /* The preloaded library may be present but disabled (KFDSHIM_DISABLE); the agent is loaded only
  * when the shim is active. */
@@ -56,11 +36,11 @@ static int check_number(pid_t pid, char *problem, size_t size)
 		return -EINVAL;
 	}
 	/* all processes of the daemon are children of the watchdog, and so is this one */
-	if (pid == getppid() || relative_of(pid, "PPid") == getppid()) {
+	if (pid == getppid() || proc_status_number(pid, "\nPPid:") == getppid()) {
 		snprintf(problem, size, "process %d is kfdschedd itself", (int)pid);
 		return -EINVAL;
 	}
-	leader = relative_of(pid, "Tgid");
+	leader = proc_status_number(pid, "\nTgid:");
 	if (!leader || !proc_stat(pid, &seen)) {
 		snprintf(problem, size, "there is no process %d in the daemon's PID namespace",
 			 (int)pid);

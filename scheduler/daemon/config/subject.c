@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/cgroup.h"
-#include "common/proc_namespace.h"
+#include "common/proc.h"
 
 #define TEXT_MAX 16384u /* bytes of a file in /proc; a process has about ten cgroups at most */
 

@@ -14,7 +14,7 @@
 
 #include "sim/driver/drm/drm_file.h"
 
-#include "common/proc_status.h"
+#include "common/proc.h"
 
 /* Returns a pidfd of the process that made the call, which the caller of this function closes, or
  * -errno. */

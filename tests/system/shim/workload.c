@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "include/kfdshim.h"
 #include "sim/host/time/page.h"
 #include "tests/system/shim/workload.h"

@@ -92,7 +92,7 @@ static void what_is_ours(void **state)
 		waitpid(pid, NULL, 0);
 	}
 	rmdir(directory);
-	process_name(getpid(), before);
+	proc_comm(getpid(), before);
 	prctl(PR_SET_NAME, "kfdschedd-work");
 	assert_false(process_is_ours(getpid())); /* a name that a program gave itself */
 	prctl(PR_SET_NAME, before);

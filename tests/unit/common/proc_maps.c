@@ -20,7 +20,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "common/proc_maps.h"
+#include "common/proc.h"
 
 static char directory[] = "/tmp/libproc_maps.XXXXXX"; /* a directory that is named like a library */
 

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "common/proc_stat.h"
+#include "common/proc.h"
 
 static void of_ourselves(void **state)
 {

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "kfd/ptrace.h"
 
 static struct reason reason;

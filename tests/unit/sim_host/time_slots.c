@@ -21,7 +21,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/proc_stat.h"
+#include "common/proc.h"
 #include "common/wait.h"
 
 #define PAGE 4096u

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "common/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/text.h"
+
+#define PF_EXITING 0x00000004u
+#define PF_KTHREAD 0x00200000u
+
+/* Numbers of the fields in proc(5). Field 2 is the name in brackets. */
+enum {
+	STATE = 3,
+	PPID = 4,
+	FLAGS = 9,
+	UTIME = 14,
+	STIME = 15,
+	CUTIME = 16,
+	CSTIME = 17,
+	STARTTIME = 22,
+	STARTSTACK = 28,
+};
+
+ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = 0, got = 0;
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	text[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	while ((size_t)n < size - 1 && (got = read(fd, text + n, size - 1 - (size_t)n)) > 0)
+		n += got;
+	error = errno;
+	close(fd);
+	text[n] = '\0';
+	return got < 0 && n == 0 ? -error : n;
+}
+
+void proc_comm(pid_t pid, char out[static 16])
+{
+	ssize_t n = proc_read(pid, "comm", out, 16);
+
+	if (n > 0 && out[n - 1] == '\n')
+		out[n - 1] = '\0';
+	plain_ascii(out);
+}
+
+bool proc_stat(pid_t pid, struct proc_stat *out)
+{
+	unsigned long long field[STARTSTACK + 1];
+	char text[1024], *at, *next;
+
+	*out = (struct proc_stat){0};
+	if (proc_read(pid, "stat", text, sizeof(text)) <= 0)
+		return false;
+	at = strrchr(text, ')'); /* end of the name, which can contain any character */
+	if (!at || strlen(at) <= 3)
+		return false;
+	field[STATE] = (unsigned char)at[2];
+	at += 3;
+	for (int i = PPID; i <= STARTSTACK; i++, at = next) {
+		field[i] = strtoull(at, &next, 10);
+		if (next == at)
+			return false;
+	}
+	*out = (struct proc_stat){
+		.state = (char)field[STATE],
+		.kernel_thread = field[FLAGS] & PF_KTHREAD,
+		.ending = field[FLAGS] & PF_EXITING,
+		.cpu_ticks = field[UTIME] + field[STIME],
+		.child_ticks = field[CUTIME] + field[CSTIME],
+		.started = field[STARTTIME],
+		.stack = field[STARTSTACK],
+	};
+	return true;
+}
+
+int proc_status_read(pid_t pid, char *text, size_t size)
+{
+	ssize_t n = proc_read(pid, "status", text, size);
+
+	return n > 0 ? 0 : n < 0 ? (int)n : -ESRCH;
+}
+
+const char *proc_status_field(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? at + strlen(key) : NULL;
+}
+
+pid_t proc_status_number(pid_t pid, const char *key)
+{
+	char text[PROC_STATUS_BYTES];
+	const char *at;
+
+	if (proc_status_read(pid, text, sizeof(text)))
+		return 0;
+	at = proc_status_field(text, key);
+	return at ? atoi(at) : 0;
+}
+
+unsigned proc_status_ns_pids(const char *text, pid_t out[static PROC_NS_LEVELS_MAX])
+{
+	const char *at = proc_status_field(text, "\nNSpid:");
+	unsigned n = 0;
+
+	while (at && n < PROC_NS_LEVELS_MAX) {
+		char *end;
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		out[n++] = (pid_t)pid;
+		at = *end == '\t' ? end : NULL;
+	}
+	return n;
+}
+
+uint64_t proc_namespace(pid_t pid, const char *kind)
+{
+	char path[64];
+	struct stat st;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
+	else
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+int proc_maps_find(pid_t pid, const char *name, char *path, size_t size)
+{
+	char own[32], *line = NULL;
+	int found = -ESRCH;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(own, sizeof(own), "/proc/%d/maps", (int)pid);
+	f = fopen(own, "re");
+	if (!f)
+		return -errno;
+	while (!(found == 1 && !path) && getline(&line, &room, f) > 0) {
+		const char *file = strchr(line, '/'), *last = strrchr(line, '/');
+
+		if (found < 0)
+			found = 0;
+		if (!file || strncmp(last + 1, name, strlen(name)) != 0)
+			continue;
+		found = 1;
+		if (path)
+			snprintf(path, size, "%.*s", (int)strcspn(file, "\n"), file);
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
