@@ -245,7 +245,7 @@ static unsigned read_columns(const struct field *fields, const char *columns, st
 	return count;
 }
 
-int render_table(const struct field *fields, const char *columns, const json_t *rows, FILE *out)
+int render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out)
 {
 	struct column column[FIELD_COLUMNS];
 	char titles[FIELD_COLUMNS * 24], text[FIELD_CELL];
@@ -255,9 +255,7 @@ int render_table(const struct field *fields, const char *columns, const json_t *
 	size_t i;
 	int rc;
 
-	if (!table)
-		return -ENOMEM;
-	json_array_foreach(rows, i, row)
+	json_array_foreach(table ? rows : NULL, i, row)
 	{
 		table_row(table);
 		for (unsigned c = 0; c < count; c++) {
@@ -269,8 +267,9 @@ int render_table(const struct field *fields, const char *columns, const json_t *
 				   field->cell ? field->cell(text, in) : text_of(text, field, in));
 		}
 	}
-	rc = table_print(table, out);
+	rc = table ? table_print(table, out) : -ENOMEM;
 	table_free(table);
+	json_decref(rows);
 	return rc;
 }
 

@@ -136,9 +136,9 @@ int render_print(json_t *root, size_t flags);
 /*
  * Prints an array of objects as a table on `out`. columns: the keys, or for a field without a key
  * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b": key
- * b of the object in key a. Returns 0 or -ENOMEM.
+ * b of the object in key a. Frees the array; NULL is allowed. Returns 0 or -ENOMEM.
  */
-int render_table(const struct field *fields, const char *columns, const json_t *rows, FILE *out);
+int render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out);
 
 /* A type of the table in fields.c. */
 struct field_type {

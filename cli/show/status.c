@@ -86,34 +86,35 @@ static int print_times(const json_t *processes)
 	json_t *rows = json_array();
 	const json_t *process;
 	size_t i;
-	int rc = 0;
+	int rc;
 
 	json_array_foreach(processes, i, process) if (was_suspended(process))
 		json_array_append_new(rows, time_row(process));
-	if (json_array_size(rows)) {
-		puts("\ntime since registration, in percent:");
-		rc = render_table(fields_time_row,
-				  "pid,comm,all_us,running,idle,suspending,held,held_over,ordered,"
-				  "resuming",
-				  rows, stdout);
-		puts("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
-		     "(in SUSPENDING and RESUMING);\nONLINE -, DETECTION -, IDLE HELD - (in HELD)");
+	if (!json_array_size(rows)) {
+		json_decref(rows);
+		return 0;
 	}
-	json_decref(rows);
+	puts("\ntime since registration, in percent:");
+	rc = render_table(fields_time_row,
+			  "pid,comm,all_us,running,idle,suspending,held,held_over,ordered,"
+			  "resuming",
+			  rows, stdout);
+	puts("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
+	     "(in SUSPENDING and RESUMING);\nONLINE -, DETECTION -, IDLE HELD - (in HELD)");
 	return rc;
 }
 
 static int print_status(const json_t *status)
 {
-	const json_t *nodes = json_object_get(status, "nodes");
-	const json_t *processes = json_object_get(status, "processes");
+	json_t *nodes = json_object_get(status, "nodes");
+	json_t *processes = json_object_get(status, "processes");
 
 	print_daemon(json_object_get(status, "daemon"));
 	if (json_array_size(nodes) > 0) {
 		putchar('\n');
 		if (render_table(fields_daemon_node,
-				 "gpu_id,urgent,suspended,policy,share_percent,GPU,NAME", nodes,
-				 stdout))
+				 "gpu_id,urgent,suspended,policy,share_percent,GPU,NAME",
+				 json_incref(nodes), stdout))
 			return cli_failed(&cmd_status, "out of memory for the table");
 	}
 	putchar('\n');
@@ -122,7 +123,7 @@ static int print_status(const json_t *status)
 	else if (render_table(fields_daemon_process,
 			      "pid,comm,shim,priority,role,group,level,state,active,QUEUES,"
 			      "suspends,failures,suspended_us,reason",
-			      processes, stdout) ||
+			      json_incref(processes), stdout) ||
 		 print_times(processes))
 		return cli_failed(&cmd_status, "out of memory for the table");
 	return CLI_DONE;
@@ -196,12 +197,11 @@ static const char *value_cell(char text[FIELD_CELL], const json_t *event)
 #include "cli/show/status_dump.def"
 
 /* Prints an empty line, then the list as a table, or the text `none` if the list is empty. */
-static int part(const json_t *list, const char *none, const struct field *fields,
-		const char *columns)
+static int part(json_t *list, const char *none, const struct field *fields, const char *columns)
 {
 	putchar('\n');
 	if (json_array_size(list) > 0)
-		return render_table(fields, columns, list, stdout);
+		return render_table(fields, columns, json_incref(list), stdout);
 	printf("%s\n", none);
 	return 0;
 }

@@ -19,8 +19,8 @@
 
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
-#include "cli/util/read_files.h"
 #include "common/clock.h"
+#include "common/proc_stat.h"
 #include "common/wait.h"
 
 /* Time for the command to end after SIGTERM, and for its group to disappear after that. */
@@ -295,21 +295,14 @@ struct proc_entry {
  * process has ended. */
 static bool read_entry(const char *name, struct proc_entry *out)
 {
-	char text[1024], state;
-	int parent;
+	struct proc_stat stat;
+	pid_t pid = cli_pid(name);
 
-	out->pid = cli_pid(name);
-	if (out->pid == 0 || read_text(text, sizeof(text), "/proc/%s/stat", name))
+	if (pid == 0 || !proc_stat(pid, &stat))
 		return false;
-	/* The process's name, in brackets before the state, may itself contain brackets and
-	 * blanks. */
-	const char *rest = strrchr(text, ')');
-
-	if (!rest || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
-		return false;
-	out->parent = parent;
-	out->zombie = state == 'Z' || state == 'X';
-	out->ours = false;
+	*out = (struct proc_entry){.pid = pid,
+				   .parent = stat.parent,
+				   .zombie = stat.state == 'Z' || stat.state == 'X'};
 	return true;
 }
 
