@@ -77,7 +77,7 @@ static struct chains *chain_uses(const struct log_stats *stats)
 /* The rows of queues and threads have the pid of their process, too. */
 static const char *pid_cell(char text[FIELD_CELL], const json_t *row)
 {
-	return field_integer(text, row, "pid");
+	return field_cell(text, row, "pid");
 }
 
 /* An address that may be that of the hsa_queue_t or of the ring is in both columns, with "?". */

@@ -233,7 +233,7 @@ static const char *dumped(char text[FIELD_CELL], const json_t *queue, const char
 		return TABLE_UNKNOWN;
 	if (!json_is_integer(json_object_get(queue, key)))
 		return "yes";
-	field_integer(text, queue, key);
+	field_cell(text, queue, key);
 	return strcmp(reported, "alike") == 0 ? strcat(text, "~") : text;
 }
 
