@@ -75,6 +75,7 @@ bool proc_stat(pid_t pid, struct proc_stat *out)
 	}
 	*out = (struct proc_stat){
 		.state = (char)field[STATE],
+		.parent = (pid_t)field[PPID],
 		.kernel_thread = field[FLAGS] & PF_KTHREAD,
 		.ending = field[FLAGS] & PF_EXITING,
 		.cpu_ticks = field[UTIME] + field[STIME],

@@ -22,7 +22,8 @@ void proc_comm(pid_t pid, char out[static 16]);
 /* ---- stat ---- */
 
 struct proc_stat {
-	char state;	      /* 'S' sleeping, 'T' stopped, 't' by a tracer, 'Z' zombie ... */
+	char state; /* 'S' sleeping, 'T' stopped, 't' by a tracer, 'Z' zombie ... */
+	pid_t parent;
 	bool kernel_thread;   /* PF_KTHREAD is set in its flags */
 	bool ending;	      /* PF_EXITING is set: it exits, but may not be a zombie yet */
 	uint64_t cpu_ticks;   /* time in user and kernel mode, in ticks */

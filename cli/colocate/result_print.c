@@ -161,7 +161,6 @@ static void spread_row(struct table *table, const struct colocation *run, enum a
 static int print_times(const struct colocation *run, FILE *out)
 {
 	json_t *rows = json_array();
-	int rc;
 
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
 		json_t *row = run->arms[i].ran ? time_json(&run->arms[i].time) : NULL;
@@ -171,12 +170,10 @@ static int print_times(const struct colocation *run, FILE *out)
 			json_array_append_new(rows, row);
 		}
 	}
-	rc = render_table(fields_colocate_time_row,
-			  "arm,offline_ran,online,bounces,save_restore,detection,hold_over,"
-			  "idle_held,own_gaps",
-			  rows, out);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_colocate_time_row,
+			    "arm,offline_ran,online,bounces,save_restore,detection,hold_over,"
+			    "idle_held,own_gaps",
+			    rows, out);
 }
 
 static void print_bound(const struct colocation *run, const struct result_verdict *verdict,

@@ -215,7 +215,6 @@ static void read_results(struct ranks *ranks)
 static int print_table(const struct ranks *ranks)
 {
 	json_t *rows = json_array();
-	int rc;
 
 	for (size_t i = 0; i < ranks->count; i++) {
 		json_t *row = gpus_entry(ranks->list[i].gpu), *result = ranks->list[i].result;
@@ -227,11 +226,9 @@ static int print_table(const struct ranks *ranks)
 		json_object_set(row, "p99_us", json_object_get(latency, "p99"));
 		json_array_append_new(rows, row);
 	}
-	rc = render_table(fields_workload_row,
-			  "index,requests,rate_per_s,gpu_busy_ratio,p50_us,p99_us,NAME", rows,
-			  stdout);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_workload_row,
+			    "index,requests,rate_per_s,gpu_busy_ratio,p50_us,p99_us,NAME", rows,
+			    stdout);
 }
 
 static int print_json(const struct ranks *ranks)

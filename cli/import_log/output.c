@@ -77,7 +77,7 @@ static struct chains *chain_uses(const struct log_stats *stats)
 /* The rows of queues and threads have the pid of their process, too. */
 static const char *pid_cell(char text[FIELD_CELL], const json_t *row)
 {
-	return field_integer(text, row, "pid");
+	return field_cell(text, row, "pid");
 }
 
 /* An address that may be that of the hsa_queue_t or of the ring is in both columns, with "?". */
@@ -360,34 +360,29 @@ static void add_row(json_t *rows, const struct log_stats_process *process, json_
 static int show_queues(const struct log_stats *stats, const uint32_t *number)
 {
 	json_t *rows = json_array();
-	int rc;
 
 	for (uint32_t i = 0; i < stats->queues; i++)
 		add_row(rows, &stats->process[stats->queue[i].process],
 			queue_json(stats, &stats->queue[i], number[i]));
-	rc = render_table(fields_hip_queue,
-			  "PID,queue,HSA_QUEUE_T,RING,hsa_id,ring_packets,priority,streams,"
-			  "dispatches,barriers,rptr,wptr,backlog_packets,backlog_packets_max,STATE",
-			  rows, stdout);
-	json_decref(rows);
-	return rc;
+	return render_table(
+		fields_hip_queue,
+		"PID,queue,HSA_QUEUE_T,RING,hsa_id,ring_packets,priority,streams,"
+		"dispatches,barriers,rptr,wptr,backlog_packets,backlog_packets_max,STATE",
+		rows, stdout);
 }
 
 static int show_threads(const struct log_stats *stats, const struct chains *chains,
 			const uint32_t *number)
 {
 	json_t *rows = json_array();
-	int rc;
 
 	for (uint32_t i = 0; i < stats->threads; i++)
 		add_row(rows, &stats->process[stats->thread[i].process],
 			thread_json(stats, i, chains, number));
-	rc = render_table(fields_hip_thread,
-			  "PID,thread,log_lines,calls,kernels,dispatches,barriers,copies,"
-			  "copied_bytes,PACKETS IN QUEUE",
-			  rows, stdout);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_hip_thread,
+			    "PID,thread,log_lines,calls,kernels,dispatches,barriers,copies,"
+			    "copied_bytes,PACKETS IN QUEUE",
+			    rows, stdout);
 }
 
 static int show_tables(const struct log_stats *stats, const struct chains *chains,

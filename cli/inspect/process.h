@@ -53,7 +53,7 @@ struct container {
 
 struct process_identity {
 	pid_t pid;	  /* in the caller's pid namespace */
-	uint64_t started; /* ticks since boot (common/proc_stat.h); unique together with pid */
+	uint64_t started; /* ticks since boot (common/proc.h); unique together with pid */
 	char state;	  /* letter in /proc/PID/stat: 'S', 'T', 'Z', ... */
 	bool kernel;	  /* a kernel thread */
 	uid_t uid;	  /* effective uid; -1: not known */

@@ -186,16 +186,18 @@ static const struct field *find(const struct field *fields, const char *name, si
 }
 
 /* A key ends with the unit of its value. */
-static bool has_unit(const struct field *field, const char *unit)
+static bool has_unit(const char *key, const char *unit)
 {
-	size_t length = strlen(field->key);
+	size_t length = strlen(key);
 
-	return length > strlen(unit) && !strcmp(field->key + length - strlen(unit), unit);
+	return length > strlen(unit) && !strcmp(key + length - strlen(unit), unit);
 }
 
-static const char *text_of(char text[FIELD_CELL], const struct field *field, const json_t *row)
+/* `type`: that of the field. */
+static const char *text_of(char text[FIELD_CELL], const char *key, const char *type,
+			   const json_t *row)
 {
-	const json_t *value = json_object_get(row, field->key);
+	const json_t *value = json_object_get(row, key);
 	double number = json_number_value(value);
 
 	if (json_is_string(value) && json_string_length(value))
@@ -204,19 +206,55 @@ static const char *text_of(char text[FIELD_CELL], const struct field *field, con
 		return json_is_true(value) ? "yes" : "no";
 	if (!json_is_number(value))
 		return TABLE_UNKNOWN;
-	if (has_unit(field, "_us") || !strncmp(field->type, "us", 2))
+	if (has_unit(key, "_us") || !strncmp(type, "us", 2))
 		return quantity_us(text, number);
-	if (has_unit(field, "_bytes"))
+	if (has_unit(key, "_bytes"))
 		return quantity_bytes(text, (unsigned long long)number);
-	if (has_unit(field, "_ratio"))
+	if (has_unit(key, "_ratio"))
 		snprintf(text, FIELD_CELL, "%.1f %%", 100 * number);
-	else if (!strncmp(field->type, "percentage", 10))
+	else if (!strncmp(type, "percentage", 10))
 		snprintf(text, FIELD_CELL, "%.1f %%", number);
 	else if (json_is_integer(value))
 		snprintf(text, FIELD_CELL, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 	else
 		snprintf(text, FIELD_CELL, "%.1f", number);
 	return text;
+}
+
+/* Writes the cell of the key behind the next '{' of a format. Returns false if it has no value. */
+static bool next_value(char text[FIELD_CELL], const char **value, const char *format,
+		       const json_t *object)
+{
+	const char *begin = strchr(format, '{') + 1;
+	char key[32];
+
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(begin, "}"), begin);
+	*value = text_of(text, key, "", object);
+	return strcmp(*value, TABLE_UNKNOWN) != 0;
+}
+
+void render_text(FILE *out, const char *format, const json_t *object)
+{
+	char text[FIELD_CELL];
+	const char *value;
+
+	for (size_t length;; format += length + 1) {
+		length = strcspn(format, "{[|]");
+		fwrite(format, 1, length, out);
+		format += length;
+		length = 0;
+		if (!*format)
+			return;
+		if (*format == '{') {
+			next_value(text, &value, format, object);
+			fputs(value, out);
+			length = strcspn(format, "}");
+		} else if (*format == '[' && !next_value(text, &value, format, object)) {
+			length = strcspn(format, "|]");
+		} else if (*format == '|') {
+			length = strcspn(format, "]");
+		}
+	}
 }
 
 struct column {
@@ -245,7 +283,7 @@ static unsigned read_columns(const struct field *fields, const char *columns, st
 	return count;
 }
 
-int render_table(const struct field *fields, const char *columns, const json_t *rows, FILE *out)
+int render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out)
 {
 	struct column column[FIELD_COLUMNS];
 	char titles[FIELD_COLUMNS * 24], text[FIELD_CELL];
@@ -255,9 +293,7 @@ int render_table(const struct field *fields, const char *columns, const json_t *
 	size_t i;
 	int rc;
 
-	if (!table)
-		return -ENOMEM;
-	json_array_foreach(rows, i, row)
+	json_array_foreach(table ? rows : NULL, i, row)
 	{
 		table_row(table);
 		for (unsigned c = 0; c < count; c++) {
@@ -266,25 +302,21 @@ int render_table(const struct field *fields, const char *columns, const json_t *
 				column[c].inside[0] ? json_object_get(row, column[c].inside) : row;
 
 			table_cell(table, "%s",
-				   field->cell ? field->cell(text, in) : text_of(text, field, in));
+				   field->cell ? field->cell(text, in)
+					       : text_of(text, field->key, field->type, in));
 		}
 	}
-	rc = table_print(table, out);
+	rc = table ? table_print(table, out) : -ENOMEM;
 	table_free(table);
+	json_decref(rows);
 	return rc;
 }
 
 /* ---- values of a JSON object, for a cell or a sentence ---- */
 
-const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key)
+const char *field_cell(char text[FIELD_CELL], const json_t *object, const char *key)
 {
-	const json_t *value = json_object_get(object, key);
-
-	if (json_is_integer(value))
-		snprintf(text, FIELD_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	else
-		snprintf(text, FIELD_BYTES, "%s", TABLE_UNKNOWN);
-	return text;
+	return text_of(text, key, "", object);
 }
 
 const char *field_text(const json_t *object, const char *key)
@@ -292,15 +324,6 @@ const char *field_text(const json_t *object, const char *key)
 	const char *value = json_string_value(json_object_get(object, key));
 
 	return value && value[0] != '\0' ? value : TABLE_UNKNOWN;
-}
-
-const char *field_yes(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (!json_is_boolean(value))
-		return TABLE_UNKNOWN;
-	return json_is_true(value) ? "yes" : "no";
 }
 
 double field_number(const json_t *object, const char *key)

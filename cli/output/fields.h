@@ -136,9 +136,9 @@ int render_print(json_t *root, size_t flags);
 /*
  * Prints an array of objects as a table on `out`. columns: the keys, or for a field without a key
  * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b": key
- * b of the object in key a. Returns 0 or -ENOMEM.
+ * b of the object in key a. Frees the array; NULL is allowed. Returns 0 or -ENOMEM.
  */
-int render_table(const struct field *fields, const char *columns, const json_t *rows, FILE *out);
+int render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out);
 
 /* A type of the table in fields.c. */
 struct field_type {
@@ -159,19 +159,22 @@ static inline bool field_is_end(const struct field *field)
 	return !field->type && !field->cell && !field->of;
 }
 
+/*
+ * Prints a text in which "{key}" stands for a value of the object, as in a cell of a table. "[...]"
+ * and the first part of "[...|...]" are left out if the first key in it has no value, the second
+ * part if it has one.
+ */
+void render_text(FILE *out, const char *format, const json_t *object);
+
 /* ---- values of a JSON object ---- */
 
 /* A value that is not known (missing, null, or of another type) is never shown as 0: a text becomes
  * "-", a number NAN. Functions with a `text` argument return it. */
-#define FIELD_BYTES 32 /* of a text buffer */
-
-/* Formats an integer. */
-const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key);
+/* Formats a value as in a cell of a table. */
+const char *field_cell(char text[FIELD_CELL], const json_t *object, const char *key);
 /* Returns a string, valid as long as the object. An empty string is "-" too, because an empty
  * cell of a table is easily taken for a mistake. */
 const char *field_text(const json_t *object, const char *key);
-/* Returns a boolean as "yes" or "no"; otherwise "-". */
-const char *field_yes(const json_t *object, const char *key);
 /* Returns a number; otherwise NAN. */
 double field_number(const json_t *object, const char *key);
 /* Formats a sentence and appends it to the JSON array `list`; without memory the sentence is left

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/util/subprocess.h"
 
 /* Signals that end the work early; the parent forwards them to the child. */
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -85,7 +86,6 @@ int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int 
 		   void *context, enum hold_child_end *end)
 {
 	struct sigaction action = {.sa_handler = forward}, old[ENDING];
-	pid_t parent = getpid();
 	sigset_t set, before;
 	int code;
 
@@ -102,18 +102,13 @@ int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int 
 	sigaddset(&set, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	sigdelset(&set, SIGTSTP);
-	fflush(NULL);
-	acting = fork();
+	acting = child_fork(SIGKILL, false);
 	if (acting < 0) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		return cli_failed(cmd, "cannot start a child process: %s", strerror(errno));
 	}
-	if (acting == 0) {
-		/* If the parent has died before prctl(), the kernel sends no signal: the child
-		 * then has another parent, and exits. */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		exit(getppid() == parent ? child(cmd, act, context, &set) : CLI_FAILED);
-	}
+	if (acting == 0)
+		exit(child(cmd, act, context, &set));
 	for (size_t i = 0; i < ENDING; i++)
 		if (!is_unwanted(ending[i]))
 			sigaction(ending[i], &action, &old[i]);

@@ -8,19 +8,13 @@
 
 #include "channel/protocol.h"
 #include "cli/output/fields.h"
+#include "cli/preempt/set_resume.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
-#include "cli/util/parse_options.h"
 #include "common/parse.h"
 #include "common/policy.h"
 #include "common/text.h"
-#include "include/kfdsched.h"
-
-struct policy_query {
-	const char *socket;
-	bool json;
-};
 
 /* Accepts any name of a GPU of this machine, or the gpu_id of another one, because the daemon can
  * have nodes that are not visible here. */
@@ -88,14 +82,13 @@ static int print_policies(const json_t *policies, bool all)
 	}
 	rc = render_table(fields_node_policy, "<gpu_id,policy,share_percent,GPU,NAME", rows,
 			  stdout);
-	json_decref(rows);
 	return rc ? cli_failed(&cmd_policy, "out of memory for the table") : CLI_DONE;
 }
 
-static int show(const struct policy_query *query, unsigned gpu_id)
+static int show(const struct control_req *req, unsigned gpu_id)
 {
 	json_t *status, *policies;
-	int code = daemon_query_status(&cmd_policy, query->socket, 0, &status);
+	int code = daemon_query_status(&cmd_policy, req->socket, 0, &status);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -106,7 +99,7 @@ static int show(const struct policy_query *query, unsigned gpu_id)
 	if (gpu_id && json_array_size(json_object_get(policies, "nodes")) == 0) {
 		code = cli_failed(&cmd_policy,
 				  "there is no node %u: 'kfdsched status' lists the nodes", gpu_id);
-	} else if (query->json) {
+	} else if (req->json) {
 		render_print(json_incref(policies), JSON_INDENT(2));
 		code = CLI_DONE;
 	} else {
@@ -116,59 +109,29 @@ static int show(const struct policy_query *query, unsigned gpu_id)
 	return code;
 }
 
-static int print_set(unsigned gpu_id, const char *name, unsigned share, const char *reply)
+static int set(const struct control_req *req, unsigned gpu_id, const char *name, unsigned share)
 {
-	json_t *root = json_pack("{ss so ss so ss}", "request", "policy", "gpu_id",
-				 gpu_id ? json_integer(gpu_id) : json_null(), "policy", name,
-				 "share_percent", share ? json_integer(share) : json_null(),
-				 "reply", reply);
-	return !render_print(root, JSON_INDENT(2))
-		       ? CLI_DONE
-		       : cli_failed(&cmd_policy, "the request succeeded, but there is no memory to "
-						 "print it as JSON");
+	int rc = kfdsched_set_policy(req->daemon, gpu_id, name, share);
+
+	return control_req_print_done(&cmd_policy, req, rc,
+				      json_pack("{so ss so}", "gpu_id",
+						gpu_id ? json_integer(gpu_id) : json_null(),
+						"policy", name, "share_percent",
+						share ? json_integer(share) : json_null()));
 }
 
-static int set(const struct policy_query *query, unsigned gpu_id, const char *name, unsigned share)
+/* `word`: what the command line names, in its order, up to NULL. */
+static int apply(const struct control_req *req, const char *const *word)
 {
-	struct kfdsched *daemon = kfdsched_open(query->socket);
-	int code = CLI_DONE;
-
-	if (!daemon)
-		return cli_failed(&cmd_policy, "out of memory");
-	if (kfdsched_set_policy(daemon, gpu_id, name, share))
-		code = cli_failed(&cmd_policy, "%s", kfdsched_errmsg(daemon));
-	else if (query->json)
-		code = print_set(gpu_id, name, share, kfdsched_errmsg(daemon));
-	else
-		cli_print_error("%s", kfdsched_errmsg(daemon));
-	kfdsched_close(daemon);
-	return code;
-}
-
-static int run(int argc, char **argv)
-{
-	const char *words[4] = {NULL}, **word = words;
-	struct policy_query query = {0};
-	const struct cli_option options[] = {
-		{OPTION_JSON(&query.json)},
-		{OPTION_SOCKET(&query.socket)},
-		{OPTION_TEXT("node", &words[0]), .word = true, .optional = true},
-		{OPTION_TEXT("policy", &words[1]), .word = true, .optional = true},
-		{OPTION_TEXT("share", &words[2]), .word = true, .optional = true},
-		{0},
-	};
-	int code = options_read(&cmd_policy, argc, argv, options);
 	enum policy policy;
 	unsigned gpu_id = 0, share = 0;
 	const char *name;
 
-	if (code != CLI_GO_ON)
-		return code;
 	/* NODE is optional: the first word is the policy if it does not name a node. */
 	if (*word && read_node(*word, &gpu_id))
 		word++;
 	if (!*word)
-		return show(&query, gpu_id);
+		return show(req, gpu_id);
 	name = *word++;
 	if (policy_parse(name, &policy))
 		return cli_usage(&cmd_policy, "'%s' is neither a node (a gpu_id) nor a policy: %s",
@@ -183,7 +146,28 @@ static int run(int argc, char **argv)
 	}
 	if (*word)
 		return options_too_many(&cmd_policy, *word);
-	return set(&query, gpu_id, name, share);
+	return set(req, gpu_id, name, share);
+}
+
+static int run(int argc, char **argv)
+{
+	const char *words[4] = {NULL};
+	struct control_req req = {0};
+	const struct cli_option options[] = {
+		{OPTION_JSON(&req.json)},
+		{OPTION_SOCKET(&req.socket)},
+		{OPTION_TEXT("node", &words[0]), .word = true, .optional = true},
+		{OPTION_TEXT("policy", &words[1]), .word = true, .optional = true},
+		{OPTION_TEXT("share", &words[2]), .word = true, .optional = true},
+		{0},
+	};
+	int code = control_req_read(&cmd_policy, argc, argv, options, &req);
+
+	if (code != CLI_GO_ON)
+		return code;
+	code = apply(&req, words);
+	kfdsched_close(req.daemon);
+	return code;
 }
 
 const struct cli_command cmd_policy = {

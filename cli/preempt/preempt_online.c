@@ -8,12 +8,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/preempt/hold_child.h"
 #include "cli/preempt/preempt.h"
+#include "cli/util/subprocess.h"
 #include "common/clock.h"
 #include "common/wait.h"
 
@@ -24,11 +24,10 @@
  * waitpid(2). */
 static int run_command(const char *command)
 {
-	pid_t pid = fork();
+	pid_t pid = child_fork(SIGKILL, false);
 	int status = -1, null;
 
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		null = open("/dev/null", O_RDWR | O_CLOEXEC);
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
@@ -51,14 +50,8 @@ static void add(struct preempt_online *online, uint64_t begin_ns, uint64_t end_n
 	__atomic_store_n(&online->count, online->count + 1, __ATOMIC_RELEASE);
 }
 
-static _Noreturn void request_for_ever(const char *command, struct preempt_online *online,
-				       pid_t parent)
+static _Noreturn void request_for_ever(const char *command, struct preempt_online *online)
 {
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* If the parent has died before prctl(), the kernel sends no signal. */
-	if (getppid() != parent)
-		_exit(1);
 	online->first_status = run_command(command);
 	__atomic_store_n(&online->begun, true, __ATOMIC_RELEASE);
 	for (;;) {
@@ -78,7 +71,6 @@ void preempt_online_stop(struct preempt_online *online)
 	if (!online || online->pid <= 0)
 		return;
 	kill(-online->pid, SIGKILL);
-	kill(online->pid, SIGKILL); /* if it was killed before it had a group of its own */
 	while (waitpid(online->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	online->pid = 0;
@@ -87,16 +79,15 @@ void preempt_online_stop(struct preempt_online *online)
 int preempt_online_start(const char *command, struct preempt_online **out)
 {
 	struct preempt_online *online = hold_child_memory(sizeof(*online));
-	pid_t parent = getpid();
 
 	*out = online;
 	if (!online)
 		return cli_failed(&cmd_preempt, "out of memory for the requests");
 	/* If SIGCHLD is inherited as ignored, the kernel reaps children by itself. */
 	signal(SIGCHLD, SIG_DFL);
-	online->pid = fork();
+	online->pid = child_fork(SIGKILL, true);
 	if (online->pid == 0)
-		request_for_ever(command, online, parent);
+		request_for_ever(command, online);
 	if (online->pid < 0)
 		return cli_failed(&cmd_preempt, "cannot start the process for --online: %s",
 				  strerror(errno));

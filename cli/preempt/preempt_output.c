@@ -161,15 +161,12 @@ static void add_row(json_t *rows, const char *name, const char *count,
 static int print_table(const struct preempt_stats *stats)
 {
 	json_t *rows = json_array();
-	int rc;
 
 	add_row(rows, "suspend", "rounds", &stats->suspend);
 	add_row(rows, "held", "rounds", &stats->held);
 	add_row(rows, "resume", "rounds", &stats->resume);
-	rc = render_table(fields_preempt_row, "name,rounds,min,mean,median,p90,p99,max", rows,
-			  stdout);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_preempt_row, "name,rounds,min,mean,median,p90,p99,max", rows,
+			    stdout);
 }
 
 /* Prints what the requests took while the process was held, and while it ran. */
@@ -183,7 +180,6 @@ static int print_online(const struct preempt_online *online, const struct preemp
 	add_row(rows, "online, outside", "requests", &stats->online_outside);
 	rc = render_table(fields_preempt_row, "name,requests,min,mean,median,p90,p99,max", rows,
 			  stdout);
-	json_decref(rows);
 	if (stats->online_across)
 		printf("%u requests were under way during a suspend or resume\n",
 		       stats->online_across);

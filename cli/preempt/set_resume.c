@@ -32,7 +32,8 @@ int control_req_read(const struct cli_command *cmd, int argc, char **argv,
 
 int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more)
 {
-	json_t *root = json_pack("{ss sI}", "request", cmd->name, "pid", (json_int_t)pid);
+	json_t *root =
+		json_pack("{ss so*}", "request", cmd->name, "pid", pid ? json_integer(pid) : NULL);
 	int failed = more ? json_object_update_new(root, more) : 0;
 
 	failed |= json_object_set_new(root, "reply", json_string(reply));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the commands that send a control request about one process to the daemon (suspend,
- * resume, set): their arguments, and the output of the daemon's reply.
+ * Shared by the commands that send a control request to the daemon, suspend, resume and set about one
+ * process, policy about nodes: their arguments, and the output of the daemon's reply.
  *
  * Threads: none.
  */
@@ -18,7 +18,7 @@
 struct control_req {
 	struct kfdsched *daemon; /* closed by kfdsched_close() */
 	const char *socket;
-	int pid;
+	int pid; /* 0: policy */
 	bool json;
 };
 
@@ -40,7 +40,7 @@ int control_req_print(const struct cli_command *cmd, const struct control_req *r
  * keys of this command (reference taken; can be NULL). */
 int control_req_print_done(const struct cli_command *cmd, const struct control_req *req, int rc,
 			   json_t *more);
-/* Prints one JSON object: "request" (the command), "pid", the keys of `more` (reference taken; can be
+/* Prints one JSON object: "request" (the command), "pid" unless it is 0, the keys of `more` (reference taken; can be
  * NULL) and "reply". Returns CLI_DONE, or CLI_FAILED if memory is short; the request itself was
  * carried out in both cases. */
 int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more);

@@ -264,14 +264,14 @@ static int act(void *context, int signals)
 
 /* Suspends the process, or only `queues` if their count is above 0, by a debug session of
  * kfdsched's own, until Ctrl-C or until the process has ended. Returns the exit code. */
-static int suspend_direct(const struct control_req *req, const struct suspend_ids *queues)
+static int suspend_direct(const struct control_req *req, const struct target_process *target,
+			  const struct suspend_ids *queues)
 {
-	struct direct_hold hold = {.req = req, .some = queues->count > 0, .queues = *queues};
+	struct direct_hold hold = {
+		.req = req, .target = *target, .some = queues->count > 0, .queues = *queues};
 	enum hold_child_end end;
-	int code = target_process_open(&cmd_suspend, req->pid, &hold.target);
+	int code;
 
-	if (code != CLI_GO_ON)
-		return code;
 	cli_warn_session(&cmd_suspend, req->pid);
 	if (hold.some)
 		fprintf(stderr,
@@ -281,7 +281,6 @@ static int suspend_direct(const struct control_req *req, const struct suspend_id
 	if (end != HOLD_CHILD_RETURNED)
 		cli_failed(&cmd_suspend, "%s: the driver has resumed process %d",
 			   hold_child_errmsg(end), req->pid);
-	target_close(&hold.target);
 	return code;
 }
 
@@ -304,7 +303,7 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
 	/* If the daemon had the process and its new worker does not, the process has ended, or it
 	 * has not reconnected yet. A debug session would be wrong in both cases. */
 	if (control_req_needs_daemon(fd, req->pid) && !(was_lost && fd == -ESRCH))
-		code = suspend_direct(req, queues);
+		code = suspend_direct(req, &target, queues);
 	else if (was_lost && fd == -ECANCELED) /* held, but resumed before the reply arrived */
 		code = control_req_print_done(&cmd_suspend, req, 0, by_daemon(json_null()));
 	else if (fd < 0)
@@ -319,13 +318,22 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
  * whole processes, and a process can have only one debug session, which is the daemon's. */
 static int some_queues(const struct control_req *req, const struct suspend_ids *queues)
 {
-	if (!daemon_query_number(req->socket, req->pid))
-		return suspend_direct(req, queues);
-	cli_failed(&cmd_suspend,
-		   "process %d is registered with kfdschedd, which suspends whole processes: omit "
-		   "--queues",
-		   req->pid);
-	return CLI_IMPOSSIBLE;
+	struct target_process target;
+	int code;
+
+	if (daemon_query_number(req->socket, req->pid)) {
+		cli_failed(&cmd_suspend,
+			   "process %d is registered with kfdschedd, which suspends whole "
+			   "processes: omit --queues",
+			   req->pid);
+		return CLI_IMPOSSIBLE;
+	}
+	code = target_process_open(&cmd_suspend, req->pid, &target);
+	if (code == CLI_GO_ON) {
+		code = suspend_direct(req, &target, queues);
+		target_close(&target);
+	}
+	return code;
 }
 
 static int run(int argc, char **argv)

@@ -416,7 +416,6 @@ static json_t *node_json(const struct analysed_node *n)
 int analysis_node_table(const struct analysis *a, FILE *out)
 {
 	json_t *rows = json_array();
-	int rc;
 
 	for (size_t i = 0; i < a->nodes; i++) {
 		json_t *row = node_json(&a->node[i]);
@@ -424,12 +423,10 @@ int analysis_node_table(const struct analysis *a, FILE *out)
 		gpus_set_text(row, a->name, a->names, a->node[i].gpu_id);
 		json_array_append_new(rows, row);
 	}
-	rc = render_table(fields_analyzed_node,
-			  "GPU,xccs,queues,compute_queues,compute_slots,mqds,active_hqds,"
-			  "mapped_queues,HQDS A QUEUE,XCC:QUEUES IN IT",
-			  rows, out);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_analyzed_node,
+			    "GPU,xccs,queues,compute_queues,compute_slots,mqds,active_hqds,"
+			    "mapped_queues,HQDS A QUEUE,XCC:QUEUES IN IT",
+			    rows, out);
 }
 
 static json_t *others_json(const struct analysed_others *others)

@@ -87,7 +87,6 @@ static int gpu_users_table(const json_t *begin, const json_t *end)
 	json_t *rows = json_array();
 	const json_t *process;
 	size_t i;
-	int rc;
 
 	json_array_foreach(begin, i, process) add_row(rows, process, begin, end);
 	/* One whose name or role has changed meanwhile has two rows. */
@@ -96,9 +95,7 @@ static int gpu_users_table(const json_t *begin, const json_t *end)
 		if (!has(begin, process))
 			add_row(rows, process, begin, end);
 	}
-	rc = render_table(fields_gpu_user_row, "pid,comm,role,begin,end", rows, stdout);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_gpu_user_row, "pid,comm,role,begin,end", rows, stdout);
 }
 
 /* ---- as tables ---- */
@@ -139,7 +136,6 @@ static void attribute_table(const struct analysis *a, const struct analysed_proc
 			      : "id,GPU,type,ring_bytes,ring_address,queue_priority,percent,"
 				"cu_bits,cwsr_bytes,mqds,changed",
 		     rows, stdout);
-	json_decref(rows);
 }
 
 static void process_line(const struct analysed_process *p)

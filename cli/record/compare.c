@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +17,7 @@
 #include "cli/record/record.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
+#include "cli/util/subprocess.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "common/wait.h"
@@ -183,31 +183,17 @@ struct recording_process {
 	int pidfd; /* readable when it has ended; -1: it has ended and was reaped */
 };
 
-/* Runs in the process that records. A signal that ends kfdsched stops the command as well: without
- * its parent, this process gets SIGTERM. */
-static _Noreturn void become(const struct record_options *options, pid_t parent)
-{
-	int code;
-
-	stop_child();
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* If the parent has died before prctl(), no signal will arrive. */
-	if (getppid() != parent)
-		_exit(CLI_FAILED);
-	code = record_command(options);
-	fflush(NULL);
-	_exit(code);
-}
-
+/* A signal that ends kfdsched stops the command as well: without its parent, the process that records
+ * gets SIGTERM. */
 static int start_recording(struct recording_process *process, const struct record_options *options)
 {
-	pid_t parent = getpid();
+	process->pid = child_fork(SIGTERM, false);
+	if (process->pid == 0) {
+		int code = record_command(options);
 
-	/* Otherwise the child would write buffered output of this process again. */
-	fflush(NULL);
-	process->pid = fork();
-	if (process->pid == 0)
-		become(options, parent);
+		fflush(NULL);
+		_exit(code);
+	}
 	if (process->pid < 0)
 		return -errno;
 	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);

@@ -273,16 +273,17 @@ static void show_backlog(const struct comparison *c, const json_t *queues)
 	for (size_t i = 0; i < c->count; i++)
 		if (c->queue[i].a_backlog || c->queue[i].b_backlog)
 			json_array_append(rows, json_array_get(queues, i));
-	if (json_array_size(rows)) {
-		puts("\nPackets that waited in AQL queues\n");
-		render_table(fields_compared_row,
-			     "process,context,id,a_gpu,a_backlog.waiting_ratio,"
-			     "a_backlog.median_packets,a_backlog.max_packets,b_gpu,"
-			     "b_backlog.waiting_ratio,b_backlog.median_packets,"
-			     "b_backlog.max_packets",
-			     rows, stdout);
+	if (!json_array_size(rows)) {
+		json_decref(rows);
+		return;
 	}
-	json_decref(rows);
+	puts("\nPackets that waited in AQL queues\n");
+	render_table(fields_compared_row,
+		     "process,context,id,a_gpu,a_backlog.waiting_ratio,"
+		     "a_backlog.median_packets,a_backlog.max_packets,b_gpu,"
+		     "b_backlog.waiting_ratio,b_backlog.median_packets,"
+		     "b_backlog.max_packets",
+		     rows, stdout);
 }
 
 /* Prints what a side is: its processes and how many queues they had, and how a recorded command
@@ -318,7 +319,7 @@ void compare_show(const struct comparison *c, const struct side sides[2])
 	if (c->count > 0)
 		render_table(fields_compared_row,
 			     "process,context,id,in,a_kind,a_present_ratio,b_kind,b_present_ratio",
-			     rows, stdout);
+			     json_incref(rows), stdout);
 	show_backlog(c, rows);
 	json_decref(rows);
 	putchar('\n');

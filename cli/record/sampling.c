@@ -264,34 +264,28 @@ static const char *verdict_name(enum sampling_verdict verdict)
 const char *sampling_meaning(const struct sampling *s, const char *whose,
 			     char text[static SAMPLING_MEANING])
 {
-	switch (sampling_verdict(s)) {
-	case SAMPLING_UNKNOWN:
-		snprintf(text, SAMPLING_MEANING, "No source reported the queues.");
-		break;
-	case SAMPLING_NONE:
-		snprintf(text, SAMPLING_MEANING, "There was no queue in any sample.");
-		break;
-	case SAMPLING_UNNAMED:
-		snprintf(text, SAMPLING_MEANING,
-			 "There were queues, but debugfs has no ids: use another source.");
-		break;
-	case SAMPLING_ONCE:
-		snprintf(text, SAMPLING_MEANING,
-			 "Only one sample was taken, so it is not known whether the ids are "
-			 "stable.");
-		break;
-	case SAMPLING_STABLE:
+	static const char *const meanings[SAMPLING_VERDICTS] = {
+		[SAMPLING_UNKNOWN] = "No source reported the queues.",
+		[SAMPLING_NONE] = "There was no queue in any sample.",
+		[SAMPLING_UNNAMED] =
+			"There were queues, but debugfs has no ids: use another source.",
+		[SAMPLING_ONCE] = "Only one sample was taken, so it is not known whether the ids "
+				  "are stable.",
+	};
+	enum sampling_verdict verdict = sampling_verdict(s);
+
+	if (meanings[verdict])
+		strcpy(text, meanings[verdict]);
+	else if (verdict == SAMPLING_STABLE)
 		snprintf(text, SAMPLING_MEANING,
 			 "The ids were the same in all %zu samples. This does not show whether the "
 			 "process can be suspended: use 'kfdsched diagnose %s'.",
 			 s->samples, whose);
-		break;
-	default:
+	else
 		snprintf(text, SAMPLING_MEANING,
 			 "The ids changed: a list of the queues of process %s that is collected at "
 			 "one time is incomplete at another.",
 			 whose);
-	}
 	return text;
 }
 
@@ -407,16 +401,13 @@ int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t
 {
 	bool contexts = s->count > 0 && s->queue[s->count - 1].context > 0;
 	json_t *rows = presence_json(s);
-	int rc;
 
 	for (size_t i = 0; i < s->count; i++)
 		gpus_set_text(json_array_get(rows, i), gpus, n, s->queue[i].gpu_id);
-	rc = render_table(fields_sampled_queue,
-			  contexts ? "context,id,GPU,type,ring_bytes,samples,present_ratio"
-				   : "id,GPU,type,ring_bytes,samples,present_ratio",
-			  rows, out);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_sampled_queue,
+			    contexts ? "context,id,GPU,type,ring_bytes,samples,present_ratio"
+				     : "id,GPU,type,ring_bytes,samples,present_ratio",
+			    rows, out);
 }
 
 json_t *sampling_json(const struct sampling *s)

@@ -49,7 +49,6 @@ static int print_table(const struct selection *selection)
 {
 	json_t *rows = json_array();
 	char text[SELECTED_TEXT];
-	int rc;
 
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct process_identity *identity = &selection->list[i].identity;
@@ -62,12 +61,10 @@ static int print_table(const struct selection *selection)
 				    plain_json(selected_command(text, identity, COMMAND)));
 		json_array_append_new(rows, row);
 	}
-	rc = render_table(fields_pidmap_row,
-			  "host_pid,pid,container_pid,short_container,container.name,"
-			  "container.pod_uid,uses_gpu,short_command",
-			  rows, stdout);
-	json_decref(rows);
-	return rc;
+	return render_table(fields_pidmap_row,
+			    "host_pid,pid,container_pid,short_container,container.name,"
+			    "container.pod_uid,uses_gpu,short_command",
+			    rows, stdout);
 }
 
 static int print_json(const struct selection *selection)

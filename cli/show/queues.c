@@ -173,19 +173,17 @@ static int print_table(const struct job *job, const struct queues_seen *list, si
 			json_object_set_new(row, "SOURCES", json_string(source_names(text, queue)));
 			rc |= json_array_append_new(rows, row);
 		}
-	if (rc)
-		rc = -ENOMEM;
-	else if (!json_array_size(rows))
-		puts("no queues");
-	else
-		rc = render_table(fields_queues_queue,
-				  job->addresses ? COLUMNS
-					  "ring_address,wptr_address,rptr_address,cwsr_address,"
-					  "cwsr_bytes,hsa_queue," LAST_COLUMNS
-						 : COLUMNS LAST_COLUMNS,
-				  rows, stdout);
+	if (!rc && json_array_size(rows))
+		return render_table(fields_queues_queue,
+				    job->addresses ? COLUMNS
+					    "ring_address,wptr_address,rptr_address,cwsr_address,"
+					    "cwsr_bytes,hsa_queue," LAST_COLUMNS
+						   : COLUMNS LAST_COLUMNS,
+				    rows, stdout);
 	json_decref(rows);
-	return rc;
+	if (!rc)
+		puts("no queues");
+	return rc ? -ENOMEM : 0;
 }
 
 /* ---- collecting ---- */

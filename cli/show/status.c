@@ -17,17 +17,6 @@
 #include "cli/util/parse_options.h"
 #include "common/text.h"
 
-static void print_daemon(const json_t *daemon)
-{
-	char pid[FIELD_BYTES], worker[FIELD_BYTES], uptime[QUANTITY_BYTES], slow[QUANTITY_BYTES];
-
-	printf("kfdschedd %s (worker %s), up %s, policy %s; a process is exempt after three "
-	       "suspends in a row longer than %s\n",
-	       field_integer(pid, daemon, "pid"), field_integer(worker, daemon, "worker_pid"),
-	       quantity_us(uptime, field_number(daemon, "uptime_us")), field_text(daemon, "policy"),
-	       quantity_us(slow, field_number(daemon, "slow_suspend_us")));
-}
-
 /* The number of queues of a process. The reply has the queues or their counts. */
 static const char *queues_cell(char text[FIELD_CELL], const json_t *process)
 {
@@ -86,34 +75,39 @@ static int print_times(const json_t *processes)
 	json_t *rows = json_array();
 	const json_t *process;
 	size_t i;
-	int rc = 0;
+	int rc;
 
 	json_array_foreach(processes, i, process) if (was_suspended(process))
 		json_array_append_new(rows, time_row(process));
-	if (json_array_size(rows)) {
-		puts("\ntime since registration, in percent:");
-		rc = render_table(fields_time_row,
-				  "pid,comm,all_us,running,idle,suspending,held,held_over,ordered,"
-				  "resuming",
-				  rows, stdout);
-		puts("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
-		     "(in SUSPENDING and RESUMING);\nONLINE -, DETECTION -, IDLE HELD - (in HELD)");
+	if (!json_array_size(rows)) {
+		json_decref(rows);
+		return 0;
 	}
-	json_decref(rows);
+	puts("\ntime since registration, in percent:");
+	rc = render_table(fields_time_row,
+			  "pid,comm,all_us,running,idle,suspending,held,held_over,ordered,"
+			  "resuming",
+			  rows, stdout);
+	puts("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
+	     "(in SUSPENDING and RESUMING);\nONLINE -, DETECTION -, IDLE HELD - (in HELD)");
 	return rc;
 }
 
 static int print_status(const json_t *status)
 {
-	const json_t *nodes = json_object_get(status, "nodes");
-	const json_t *processes = json_object_get(status, "processes");
+	json_t *nodes = json_object_get(status, "nodes");
+	json_t *processes = json_object_get(status, "processes");
 
-	print_daemon(json_object_get(status, "daemon"));
+	render_text(
+		stdout,
+		"kfdschedd {pid} (worker {worker_pid}), up {uptime_us}, policy {policy}; a process is "
+		"exempt after three suspends in a row longer than {slow_suspend_us}\n",
+		json_object_get(status, "daemon"));
 	if (json_array_size(nodes) > 0) {
 		putchar('\n');
 		if (render_table(fields_daemon_node,
-				 "gpu_id,urgent,suspended,policy,share_percent,GPU,NAME", nodes,
-				 stdout))
+				 "gpu_id,urgent,suspended,policy,share_percent,GPU,NAME",
+				 json_incref(nodes), stdout))
 			return cli_failed(&cmd_status, "out of memory for the table");
 	}
 	putchar('\n');
@@ -122,7 +116,7 @@ static int print_status(const json_t *status)
 	else if (render_table(fields_daemon_process,
 			      "pid,comm,shim,priority,role,group,level,state,active,QUEUES,"
 			      "suspends,failures,suspended_us,reason",
-			      processes, stdout) ||
+			      json_incref(processes), stdout) ||
 		 print_times(processes))
 		return cli_failed(&cmd_status, "out of memory for the table");
 	return CLI_DONE;
@@ -130,46 +124,38 @@ static int print_status(const json_t *status)
 
 /* ---- status PID --dump: everything that the daemon knows of one process ---- */
 
-/* Prints the identity of the process, its level and its debug sessions. */
+/* Prints the process, its debug sessions, the last command to hold or release it that the daemon
+ * has put into the shared memory of the client, and the announced calls that a suspension would
+ * block (destroying a queue, disabling the runtime). */
 static void print_dumped(const json_t *process, const json_t *shm)
 {
-	char pid[FIELD_BYTES], priority[FIELD_BYTES], suspends[FIELD_BYTES], failures[FIELD_BYTES];
-
-	printf("process %s (%s): priority %s, %s, group %s, level %s, %s; suspends %s, failures "
-	       "%s\n",
-	       field_integer(pid, process, "pid"), field_text(process, "comm"),
-	       field_integer(priority, process, "priority"), field_text(process, "role"),
-	       field_text(process, "group"), field_text(process, "level"),
-	       field_text(process, "state"), field_integer(suspends, process, "suspends"),
-	       field_integer(failures, process, "failures"));
-	printf("runtime: %s (errno %s)\n", field_text(shm, "runtime"),
-	       field_integer(pid, shm, "runtime_errno"));
-	printf("debug session: its own %s, the daemon's %s; by UPDATE_QUEUE: %s; suspended by the "
-	       "daemon: %s\n",
-	       field_yes(shm, "own_session"), field_yes(shm, "session"),
-	       field_yes(shm, "by_updates"), field_yes(shm, "suspended"));
-}
-
-/* Prints the last command to hold or release the process that the daemon has put into the shared
- * memory of the client, and the announced calls that a suspension would block (destroying a queue,
- * disabling the runtime). */
-static void print_hold_cmd(const json_t *shm)
-{
 	const json_t *hold_cmd = json_object_get(shm, "hold_cmd");
-	char number[FIELD_BYTES], error[FIELD_BYTES], end[FIELD_BYTES], granted[FIELD_BYTES];
 
-	if (json_is_object(hold_cmd))
-		printf("hold command %s: %s by level %s, executed %s (errno %s)\n",
-		       field_integer(number, hold_cmd, "number"),
-		       json_is_true(json_object_get(hold_cmd, "hold")) ? "hold" : "release",
-		       field_text(hold_cmd, "level"), field_yes(hold_cmd, "done"),
-		       field_integer(error, shm, "hold_cmd_errno"));
-	else
+	render_text(stdout,
+		    "process {pid} ({comm}): priority {priority}, {role}, group {group}, level "
+		    "{level}, {state}; suspends {suspends}, failures {failures}\n",
+		    process);
+	render_text(
+		stdout,
+		"runtime: {runtime} (errno {runtime_errno})\n"
+		"debug session: its own {own_session}, the daemon's {session}; by UPDATE_QUEUE: "
+		"{by_updates}; suspended by the daemon: {suspended}\n",
+		shm);
+	if (json_is_object(hold_cmd)) {
+		render_text(stdout, "hold command {number}: ", hold_cmd);
+		render_text(stdout,
+			    json_is_true(json_object_get(hold_cmd, "hold"))
+				    ? "hold by level {level}, executed {done}"
+				    : "release by level {level}, executed {done}",
+			    hold_cmd);
+		render_text(stdout, " (errno {hold_cmd_errno})\n", shm);
+	} else {
 		printf("hold command: %s\n", hold_cmd ? "none yet" : TABLE_UNKNOWN);
-	printf("calls that a suspension would block: %s announced, %s released, %s returned\n",
-	       field_integer(number, shm, "teardown_begin"),
-	       field_integer(granted, shm, "teardown_granted"),
-	       field_integer(end, shm, "teardown_end"));
+	}
+	render_text(stdout,
+		    "calls that a suspension would block: {teardown_begin} announced, "
+		    "{teardown_granted} released, {teardown_end} returned\n",
+		    shm);
 }
 
 /* The value of an event in a form that depends on the kind of the event. A value of "updated" has
@@ -196,12 +182,11 @@ static const char *value_cell(char text[FIELD_CELL], const json_t *event)
 #include "cli/show/status_dump.def"
 
 /* Prints an empty line, then the list as a table, or the text `none` if the list is empty. */
-static int part(const json_t *list, const char *none, const struct field *fields,
-		const char *columns)
+static int part(json_t *list, const char *none, const struct field *fields, const char *columns)
 {
 	putchar('\n');
 	if (json_array_size(list) > 0)
-		return render_table(fields, columns, list, stdout);
+		return render_table(fields, columns, json_incref(list), stdout);
 	printf("%s\n", none);
 	return 0;
 }
@@ -210,10 +195,8 @@ static int part(const json_t *list, const char *none, const struct field *fields
 static int dump_print(const struct cli_command *cmd, const json_t *dump)
 {
 	const json_t *shm = source_daemon_shm(dump);
-	char text[FIELD_BYTES];
 
 	print_dumped(json_object_get(dump, "process"), shm);
-	print_hold_cmd(shm);
 	if (part(json_object_get(shm, "nodes"), "no nodes", fields_shm_node,
 		 "GPU,active,transitions,active_age_us,idle_age_us,vram_bytes") ||
 	    part(json_object_get(shm, "queues"), "no queues", fields_shm_queue,
@@ -222,8 +205,10 @@ static int dump_print(const struct cli_command *cmd, const json_t *dump)
 		 "not_suspendable"))
 		return cli_failed(cmd, "out of memory for the table");
 	if (json_integer_value(json_object_get(shm, "unreadable_queues")) > 0)
-		printf("%s more cannot be read: out of range, or written during every read\n",
-		       field_integer(text, shm, "unreadable_queues"));
+		render_text(stdout,
+			    "{unreadable_queues} more cannot be read: out of range, or written "
+			    "during every read\n",
+			    shm);
 	if (part(json_object_get(shm, "events"), "no events yet", fields_shm_event,
 		 "number,age_us,kind,context,queue_id,GPU,VALUE"))
 		return cli_failed(cmd, "out of memory for the table");

@@ -233,7 +233,7 @@ static const char *dumped(char text[FIELD_CELL], const json_t *queue, const char
 		return TABLE_UNKNOWN;
 	if (!json_is_integer(json_object_get(queue, key)))
 		return "yes";
-	field_integer(text, queue, key);
+	field_cell(text, queue, key);
 	return strcmp(reported, "alike") == 0 ? strcat(text, "~") : text;
 }
 
@@ -289,27 +289,25 @@ static json_t *verify_json(const struct verified *v)
 static int print_tables(const struct verified *v, const json_t *root)
 {
 	json_t *ratios = json_copy(json_object_get(root, "gpus"));
-	int r = render_table(fields_verify_queue,
-			     result_of(v, OBSERVE_TRAP)->queried
-				     ? "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
-				       "reported.shm,reported.trap,reported.sysfs,MQDS,ACTIVE HQDS"
-				     : "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
-				       "reported.shm,reported.sysfs,MQDS,ACTIVE HQDS",
-			     json_object_get(root, "queues"), stdout);
+	int r;
 
 	if (v->ratios != 1)
 		json_array_append(ratios, json_object_get(root, "all"));
+	r = render_table(fields_verify_queue,
+			 result_of(v, OBSERVE_TRAP)->queried
+				 ? "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
+				   "reported.shm,reported.trap,reported.sysfs,MQDS,ACTIVE HQDS"
+				 : "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
+				   "reported.shm,reported.sysfs,MQDS,ACTIVE HQDS",
+			 json_incref(json_object_get(root, "queues")), stdout);
 	putchar('\n');
-	if (!r)
-		r = render_table(fields_verify_source, "source,QUEUES,COMPUTE,OTHERS,WHY NOT",
-				 json_object_get(root, "sources"), stdout);
+	r |= render_table(fields_verify_source, "source,QUEUES,COMPUTE,OTHERS,WHY NOT",
+			  json_incref(json_object_get(root, "sources")), stdout);
 	putchar('\n');
-	if (!r)
-		r = render_table(fields_queue_ratio,
-				 "GPU,xccs,compute_queues,mqds,active_hqds,ratio,in_no_slot",
-				 ratios, stdout);
+	r |= render_table(fields_queue_ratio,
+			  "GPU,xccs,compute_queues,mqds,active_hqds,ratio,in_no_slot", ratios,
+			  stdout);
 	putchar('\n');
-	json_decref(ratios);
 	return r;
 }
 

@@ -69,13 +69,11 @@ static int print_nodes(const struct top_frame *frame)
 {
 	json_t *nodes = render_list(fields_top_node, frame->nodes, frame->node_count,
 				    sizeof(*frame->nodes));
-	int rc = render_table(fields_top_node,
-			      "gpu_id,name,BUSY %,OF,compute_queues,slots,urgent,suspended,policy,"
-			      "GPU,NAME",
-			      nodes, stdout);
 
-	json_decref(nodes);
-	return rc;
+	return render_table(fields_top_node,
+			    "gpu_id,name,BUSY %,OF,compute_queues,slots,urgent,suspended,policy,"
+			    "GPU,NAME",
+			    nodes, stdout);
 }
 
 static int print_rows(const struct top_frame *frame)

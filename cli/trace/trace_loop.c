@@ -21,6 +21,7 @@
 #include "cli/trace/trace.h"
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
+#include "cli/util/subprocess.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -256,7 +257,6 @@ static _Noreturn void become_command(const struct trace_session *run, const char
 	char level[2] = {(char)('0' + run->options->hip), '\0'};
 	int error;
 
-	stop_child();
 	signal(SIGPIPE, SIG_DFL);
 	/* Without a daemon the shim has to log its events, and with --hip HIP has to log, on
 	 * stderr. */
@@ -264,13 +264,8 @@ static _Noreturn void become_command(const struct trace_session *run, const char
 	    (run->options->hip &&
 	     (setenv("AMD_LOG_LEVEL", level, 1) || unsetenv("AMD_LOG_LEVEL_FILE"))))
 		_exit(NOT_EXECUTABLE);
-	if (cli_preload(shim)) {
-		cli_failed(&cmd_trace,
-			   "LD_PRELOAD cannot contain %s, which has a space or colon: move the "
-			   "build to another directory",
-			   shim);
+	if (cli_preload(shim))
 		_exit(NOT_EXECUTABLE);
-	}
 	if (run->output.file == stdout)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	/* From here on a message of this function goes to the parent, too. */
@@ -292,10 +287,8 @@ static int start_command(struct trace_session *run, bool daemon)
 	int talk[2] = {-1, -1}, error = 0;
 	char shim[PATH_MAX];
 
-	if (cli_beside("libkfdshim.so", shim))
-		return cli_failed(&cmd_trace,
-				  "libkfdshim.so is neither in the directory of kfdsched nor in "
-				  "../lib: build or install it there");
+	if (cli_need(&cmd_trace, "libkfdshim.so", true, shim))
+		return CLI_FAILED;
 	run->talk = (struct line_reader){.rest = stderr, .take = take_talk, .context = run};
 	if (!daemon || run->options->hip) {
 		error = pipe2(talk, O_CLOEXEC) ? errno : 0;
@@ -303,9 +296,8 @@ static int start_command(struct trace_session *run, bool daemon)
 		fcntl(talk[0], F_SETPIPE_SZ, PIPE_BYTES); /* fails: the default size stays */
 		command->talk = talk[0];
 	}
-	fflush(NULL);
 	if (!error) {
-		command->pid = fork();
+		command->pid = child_fork(0, false);
 		error = command->pid < 0 ? errno : 0;
 	}
 	if (!error && command->pid == 0)

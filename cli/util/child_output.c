@@ -19,8 +19,9 @@
 
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
-#include "cli/util/read_files.h"
+#include "cli/util/subprocess.h"
 #include "common/clock.h"
+#include "common/proc.h"
 #include "common/wait.h"
 
 /* Time for the command to end after SIGTERM, and for its group to disappear after that. */
@@ -35,16 +36,11 @@ static void close_fd(int *fd)
 }
 
 /* Runs in the child. Returns only by exec or exit. */
-static _Noreturn void become(char *const *argv, pid_t parent, int out, int err, int failed)
+static _Noreturn void become(char *const *argv, int out, int err, int failed)
 {
 	sigset_t none;
 	int error;
 
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* If the parent has died before prctl(), no signal will arrive. */
-	if (getppid() != parent)
-		_exit(126);
 	/* A background process group that reads from the terminal is stopped by SIGTTIN. */
 	if (isatty(STDIN_FILENO)) {
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -54,7 +50,6 @@ static _Noreturn void become(char *const *argv, pid_t parent, int out, int err, 
 	}
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
-	stop_child();
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -81,7 +76,6 @@ int child_output_start(struct child_output *s, char *const *argv, int stdout_fil
 		       int stdout_to, int stderr_to)
 {
 	int out[2] = {-1, -1}, err[2] = {-1, -1}, failed[2] = {-1, -1};
-	pid_t parent = getpid();
 	sigset_t child;
 	int rc = 0;
 
@@ -106,16 +100,13 @@ int child_output_start(struct child_output *s, char *const *argv, int stdout_fil
 	}
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	fcntl(err[0], F_SETFL, O_NONBLOCK);
-	fflush(NULL);
-	s->pid = fork();
+	s->pid = child_fork(SIGTERM, true);
 	if (s->pid == 0)
-		become(argv, parent, out[1], err[1], failed[1]);
+		become(argv, out[1], err[1], failed[1]);
 	if (s->pid < 0) {
 		rc = -errno;
 		goto done;
 	}
-	/* Called in parent and child, so that the group exists whichever of them runs first. */
-	setpgid(s->pid, s->pid);
 	close_fd(&failed[1]);
 	rc = exec_error(failed[0]);
 	if (rc) {
@@ -295,21 +286,14 @@ struct proc_entry {
  * process has ended. */
 static bool read_entry(const char *name, struct proc_entry *out)
 {
-	char text[1024], state;
-	int parent;
+	struct proc_stat stat;
+	pid_t pid = cli_pid(name);
 
-	out->pid = cli_pid(name);
-	if (out->pid == 0 || read_text(text, sizeof(text), "/proc/%s/stat", name))
+	if (pid == 0 || !proc_stat(pid, &stat))
 		return false;
-	/* The process's name, in brackets before the state, may itself contain brackets and
-	 * blanks. */
-	const char *rest = strrchr(text, ')');
-
-	if (!rest || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
-		return false;
-	out->parent = parent;
-	out->zombie = state == 'Z' || state == 'X';
-	out->ours = false;
+	*out = (struct proc_entry){.pid = pid,
+				   .parent = stat.parent,
+				   .zombie = stat.state == 'Z' || stat.state == 'X'};
 	return true;
 }
 

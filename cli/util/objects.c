@@ -72,7 +72,7 @@ static const char *queue_cell(char text[FIELD_CELL], const json_t *queue)
 	json_int_t context = json_integer_value(json_object_get(queue, "context"));
 
 	if (!json_is_integer(id) || !context)
-		return field_integer(text, queue, "id");
+		return field_cell(text, queue, "id");
 	snprintf(text, FIELD_CELL, "%lld.%lld", context, json_integer_value(id));
 	return text;
 }
@@ -93,7 +93,7 @@ static const char *queue_cus_cell(char text[FIELD_CELL], const json_t *queue)
 
 	if (json_is_integer(bits) && json_integer_value(bits) == 0)
 		return "all";
-	return field_integer(text, queue, "cu_bits");
+	return field_cell(text, queue, "cu_bits");
 }
 
 /* The backlog of an AQL queue in packets, of other queues in bytes. */

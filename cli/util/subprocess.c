@@ -19,6 +19,7 @@
 
 #include "cli/output/progress.h"
 #include "cli/util/command.h"
+#include "cli/util/interrupt.h"
 #include "common/clock.h"
 #include "common/wait.h"
 
@@ -33,6 +34,25 @@ static void close_fd(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+}
+
+pid_t child_fork(int death_signal, bool leads_group)
+{
+	pid_t parent = getpid(), pid;
+
+	fflush(NULL);
+	pid = fork();
+	/* Called in parent and child, so that the group exists whichever of them runs first. */
+	if (pid >= 0 && leads_group)
+		setpgid(pid, pid);
+	if (pid != 0)
+		return pid;
+	stop_child();
+	prctl(PR_SET_PDEATHSIG, death_signal);
+	/* If the parent has died before prctl(), no signal will arrive. */
+	if (getppid() != parent)
+		_exit(126);
+	return 0;
 }
 
 int process_group_open(struct process_group *children)
@@ -66,7 +86,7 @@ int process_group_open(struct process_group *children)
 /* Turns the forked process into the child: stderr goes to the pipe `talk`, stdin and stdout to
  * /dev/null. Ends with exec or exit. sync: read end of `go`, write end of `ready`. */
 static _Noreturn void become(const struct child_spec *spec, const struct process_group *children,
-			     pid_t parent, int talk, const int sync[2])
+			     int talk, const int sync[2])
 {
 	const char *argv[ARGUMENTS];
 	char descriptors[32];
@@ -79,11 +99,6 @@ static _Noreturn void become(const struct child_spec *spec, const struct process
 		fprintf(stderr, "cannot open /dev/null: %m\n");
 		_exit(126);
 	}
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, spec->death_signal);
-	/* If the parent has died before the prctl() above, the signal does not come. */
-	if (getppid() != parent)
-		_exit(126);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &children->before, NULL);
 
@@ -116,7 +131,6 @@ struct subprocess *process_group_start(struct process_group *children,
 {
 	int talk[2] = {-1, -1}, ready[2] = {-1, -1}, go[2] = {-1, -1};
 	struct subprocess *child = NULL;
-	pid_t parent = getpid();
 
 	if (children->count == CHILDREN) {
 		errno = EMFILE;
@@ -126,16 +140,12 @@ struct subprocess *process_group_start(struct process_group *children,
 	    (spec->sync && (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))))
 		goto out;
 	fcntl(talk[0], F_SETFL, O_NONBLOCK);
-	/* Otherwise the child would write buffered output of this process again. */
-	fflush(NULL);
-	pid_t pid = fork();
+	pid_t pid = child_fork(spec->death_signal, true);
 
 	if (pid < 0)
 		goto out;
 	if (pid == 0)
-		become(spec, children, parent, talk[1], (int[2]){go[0], ready[1]});
-	/* Set by both processes, so that the group exists for whichever runs first. */
-	setpgid(pid, pid);
+		become(spec, children, talk[1], (int[2]){go[0], ready[1]});
 	child = &children->list[children->count++];
 	*child = (struct subprocess){.pid = pid, .talk = talk[0], .ready = ready[0], .go = go[1]};
 	snprintf(child->name, sizeof(child->name), "%s", spec->name);

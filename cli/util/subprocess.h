@@ -55,6 +55,13 @@ struct child_spec {
 	int death_signal;		/* signal from the kernel when the parent dies */
 };
 
+/*
+ * Forks as fork(2) does. The child gets `death_signal` (0: none) when this process dies, has the
+ * signal handlers of before stop_begin() (interrupt.h), and with leads_group is a process group of
+ * its own. Buffered output is written first, so that the child does not write it again.
+ */
+pid_t child_fork(int death_signal, bool leads_group);
+
 /* Opens the process group: blocks the signals and makes `children` empty. Returns 0 or an error. */
 int process_group_open(struct process_group *children);
 /* Starts a child, whose name is copied. Returns the child, valid until process_group_empty(), or NULL
