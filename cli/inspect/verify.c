@@ -181,18 +181,13 @@ static struct verify_difference *differ(struct verify *v, const struct verify_ro
 					enum verify_what what)
 {
 	const struct observe_queue *queue = row->queue;
-	struct verify_difference *out;
+	struct verify_difference *out =
+		reallocarray(v->difference, v->differences + 1, sizeof(*out));
 
-	if (v->differences == v->room) {
-		size_t room = v->room ? 2 * v->room : 16;
-
-		out = reallocarray(v->difference, room, sizeof(*out));
-		if (!out)
-			return NULL;
-		v->difference = out;
-		v->room = room;
-	}
-	out = &v->difference[v->differences++];
+	if (!out)
+		return NULL;
+	v->difference = out;
+	out += v->differences++;
 	*out = (struct verify_difference){
 		.what = what,
 		.context = queue->context,

@@ -47,9 +47,9 @@ struct top_frame {
 	const struct top_state *now; /* the later sample */
 	double seconds;		     /* since the earlier sample; 0: there was none */
 	struct top_node_row *nodes;
-	size_t node_count, node_room;
+	size_t node_count;
 	struct top_row *rows;
-	size_t row_count, row_room;
+	size_t row_count;
 	/* For the time between the two samples. NAN: not known, or (percentiles) no suspend. */
 	double suspends_per_s, resumes_per_s, failures_per_s;
 	double suspend_p50_us, suspend_p99_us;	   /* duration of the driver's call */
