@@ -9,7 +9,6 @@
 #include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
-#include "cli/top/collect_queues.h"
 #include "cli/util/read_files.h"
 #include "common/clock.h"
 #include "common/proc_stat.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/top/collect_queues.h"
+#include "cli/top/collect.h"
 
 #include <errno.h>
 #include <stdlib.h>
