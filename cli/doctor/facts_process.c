@@ -372,32 +372,18 @@ int doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
 
 /* ---- the process that the user named ---- */
 
-/* Returns the first number behind `key` in the text of /proc/PID/status. -1: there is none. */
-static long long status_number(const char *status, const char *key)
-{
-	const char *at = strstr(status, key);
-
-	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
-}
-
 /* Reads the number of threads, and the parent. */
 static void read_status(struct doctor_named *named)
 {
-	size_t bytes;
-	char *status = read_whole(&bytes, "/proc/%d/status", (int)named->identity.pid);
+	int64_t threads = 0, parent = 0;
 
-	if (!status)
-		return;
-	long long threads = status_number(status, "\nThreads:");
-	long long parent = status_number(status, "\nPPid:");
-
-	named->threads = threads > 0 ? (unsigned)threads : 0;
-	if (parent > 0) {
-		named->parent = (pid_t)parent;
-		read_text(named->parent_name, sizeof(named->parent_name), "/proc/%d/comm",
-			  (int)parent);
-	}
-	free(status);
+	read_property(&threads, "Threads", "/proc/%d/status", (int)named->identity.pid);
+	read_property(&parent, "PPid", "/proc/%d/status", (int)named->identity.pid);
+	named->threads = (unsigned)threads;
+	named->parent = (pid_t)parent;
+	if (parent > 0)
+		read_text(named->parent_name, sizeof(named->parent_name), "/proc/%lld/comm",
+			  (long long)parent);
 }
 
 /* Finds out whether the process is dumpable: the files in /proc/PID belong to its user if it is,

@@ -36,16 +36,13 @@ struct log_stats_maps {
 	uint64_t last_pid, last_thread;
 	unsigned last_has;
 	uint32_t last; /* index of the thread; NONE */
+	/* A queue has at most three addresses (hsa_queue, ring, unresolved). */
+	struct slot processes[2 * LOG_STATS_PROCESSES], threads[2 * LOG_STATS_THREADS],
+		queues[4 * LOG_STATS_QUEUES], uses[2 * LOG_STATS_USES];
 };
 
-static bool map_new(struct map *map, uint32_t entries)
-{
-	uint32_t slots = 2 * entries; /* a power of two, as `entries` is */
-
-	map->mask = slots - 1;
-	map->slot = calloc(slots, sizeof(*map->slot));
-	return map->slot;
-}
+/* The slots of a map; their number is a power of two. */
+#define MAP(slots) ((struct map){sizeof(slots) / sizeof((slots)[0]) - 1, slots})
 
 /* Returns the slot of a key, or the free slot in which it belongs. */
 static struct slot *map_slot(const struct map *map, uint64_t a, uint64_t b)
@@ -78,38 +75,20 @@ struct log_stats *log_stats_new(uint64_t only_pid)
 		free(maps);
 		return NULL;
 	}
-	*maps = (struct log_stats_maps){.last = NONE};
+	maps->process = MAP(maps->processes);
+	maps->thread = MAP(maps->threads);
+	maps->queue = MAP(maps->queues);
+	maps->use = MAP(maps->uses);
+	maps->last = NONE;
 	stats->only_pid = only_pid;
 	stats->maps = maps;
-	stats->process = calloc(LOG_STATS_PROCESSES, sizeof(*stats->process));
-	stats->thread = calloc(LOG_STATS_THREADS, sizeof(*stats->thread));
-	stats->queue = calloc(LOG_STATS_QUEUES, sizeof(*stats->queue));
-	stats->use = calloc(LOG_STATS_USES, sizeof(*stats->use));
-	/* The map of queues has an entry for each address of a queue, of which a queue has three at
-	 * most (hsa_queue, ring, unresolved). */
-	if (!map_new(&maps->process, LOG_STATS_PROCESSES) ||
-	    !map_new(&maps->thread, LOG_STATS_THREADS) ||
-	    !map_new(&maps->queue, 2 * LOG_STATS_QUEUES) || !map_new(&maps->use, LOG_STATS_USES) ||
-	    !stats->process || !stats->thread || !stats->queue || !stats->use) {
-		log_stats_free(stats);
-		return NULL;
-	}
 	return stats;
 }
 
 void log_stats_free(struct log_stats *stats)
 {
-	if (!stats)
-		return;
-	free(stats->maps->process.slot);
-	free(stats->maps->thread.slot);
-	free(stats->maps->queue.slot);
-	free(stats->maps->use.slot);
-	free(stats->maps);
-	free(stats->process);
-	free(stats->thread);
-	free(stats->queue);
-	free(stats->use);
+	if (stats)
+		free(stats->maps);
 	free(stats);
 }
 

@@ -75,12 +75,12 @@ struct log_stats {
 	uint64_t nameless; /* records without a pid */
 	uint64_t left_out; /* lines for which one of the tables had no room */
 	bool full_processes, full_threads, full_queues, full_uses;
-	unsigned highest_level; /* AMD_LOG_LEVEL of the most detailed line */
-	struct log_stats_process *process;
-	struct log_stats_thread *thread;
-	struct log_stats_queue *queue;
-	struct log_stats_use *use;
+	unsigned highest_level;			   /* AMD_LOG_LEVEL of the most detailed line */
 	uint32_t processes, threads, queues, uses; /* entries in the tables */
+	struct log_stats_process process[LOG_STATS_PROCESSES];
+	struct log_stats_thread thread[LOG_STATS_THREADS];
+	struct log_stats_queue queue[LOG_STATS_QUEUES];
+	struct log_stats_use use[LOG_STATS_USES];
 	struct log_stats_maps *maps;
 };
 

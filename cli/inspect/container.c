@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/inspect/container.h"
+#include "cli/inspect/process.h"
 
 #include <fcntl.h>
 #include <limits.h>

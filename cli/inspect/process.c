@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/inspect/container.h"
 #include "cli/inspect/inspect.h"
 #include "common/proc.h"
 #include "common/text.h"

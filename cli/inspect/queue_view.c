@@ -169,8 +169,8 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
 
 /* ---- joining ---- */
 
-static bool same(const struct observe_queue *a, const struct observe_queue *b,
-		 enum observe_field field)
+bool observe_same(const struct observe_queue *a, const struct observe_queue *b,
+		  enum observe_field field)
 {
 	return observe_known(a, field) && observe_known(b, field) &&
 	       a->field[field].value == b->field[field].value;
@@ -194,7 +194,7 @@ static struct observe_queue *only_one(const struct observe_list *list,
 	for (size_t i = 0; i < list->count; i++) {
 		struct observe_queue *q = &list->queue[i];
 
-		if (q->gpu_id != queue->gpu_id || !same(q, queue, field))
+		if (q->gpu_id != queue->gpu_id || !observe_same(q, queue, field))
 			continue;
 		if (found)
 			return NULL;
@@ -203,11 +203,10 @@ static struct observe_queue *only_one(const struct observe_list *list,
 	return found;
 }
 
-/* Weakest match: same node, same kind of engine and same ring size. */
-static bool alike(const struct observe_queue *a, const struct observe_queue *b)
+bool observe_alike(const struct observe_queue *a, const struct observe_queue *b)
 {
 	return a->gpu_id == b->gpu_id && observe_known(a, OBSERVE_TYPE) &&
-	       observe_known(b, OBSERVE_TYPE) && same(a, b, OBSERVE_RING_BYTES) &&
+	       observe_known(b, OBSERVE_TYPE) && observe_same(a, b, OBSERVE_RING_BYTES) &&
 	       observe_is_compute(a->field[OBSERVE_TYPE].value) ==
 		       observe_is_compute(b->field[OBSERVE_TYPE].value);
 }
@@ -225,7 +224,7 @@ static struct observe_queue *exactly(const struct observe_list *into,
 	/* Queues with different doorbells are different queues, even if their rings have the same
 	 * address (in two processes). */
 	if (found && observe_known(found, OBSERVE_DOORBELL) &&
-	    observe_known(queue, OBSERVE_DOORBELL) && !same(found, queue, OBSERVE_DOORBELL))
+	    observe_known(queue, OBSERVE_DOORBELL) && !observe_same(found, queue, OBSERVE_DOORBELL))
 		found = NULL;
 	return found;
 }
@@ -234,7 +233,7 @@ static struct observe_queue *exactly(const struct observe_list *into,
 static bool may_be(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	return queue->id != OBSERVE_NO_ID && !observe_known(queue, OBSERVE_RING_ADDRESS) &&
-	       alike(queue, entry);
+	       observe_alike(queue, entry);
 }
 
 /* Remove from *common each value that *other does not have, too. */
@@ -247,9 +246,9 @@ static void keep_common(struct observe_queue *common, const struct observe_queue
 	common->source_mask |= other->source_mask;
 }
 
-/* Join entries to queues by alike(), if there are as many of one as of the other. It is not known
- * which entry is which queue, but a value that all entries have in common is valid for each queue.
- * done[i]: entry i is joined. Returns false if the numbers differ. */
+/* Join entries to queues by observe_alike(), if there are as many of one as of the other. It is not
+ * known which entry is which queue, but a value that all entries have in common is valid for each
+ * queue. done[i]: entry i is joined. Returns false if the numbers differ. */
 static bool join_alike(struct observe_list *into, const struct observe_list *from, size_t first,
 		       bool *done)
 {
@@ -260,11 +259,11 @@ static bool join_alike(struct observe_list *into, const struct observe_list *fro
 	for (size_t i = 0; i < into->count; i++)
 		queues += may_be(&into->queue[i], entry);
 	for (size_t i = 0; queues && i < from->count; i++)
-		entries += !done[i] && alike(&from->queue[i], entry);
+		entries += !done[i] && observe_alike(&from->queue[i], entry);
 	if (!queues || entries != queues)
 		return false;
 	for (size_t i = first; i < from->count; i++) {
-		if (done[i] || !alike(&from->queue[i], entry))
+		if (done[i] || !observe_alike(&from->queue[i], entry))
 			continue;
 		keep_common(&common, &from->queue[i]);
 		done[i] = true;

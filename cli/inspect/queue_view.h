@@ -152,6 +152,11 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
  * Returns 0 or -ENOMEM.
  */
 int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
+/* Returns true if both queues have that value, and it is the same. */
+bool observe_same(const struct observe_queue *a, const struct observe_queue *b,
+		  enum observe_field field);
+/* The weakest match: same node, same kind of engine and same ring size. */
+bool observe_alike(const struct observe_queue *a, const struct observe_queue *b);
 /* Joins one entry, which may belong to another process, to the queue with the same id, doorbell or
  * ring address. Returns false if there is no such queue. */
 bool observe_join(struct observe_list *into, const struct observe_queue *from);

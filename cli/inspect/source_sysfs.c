@@ -17,8 +17,6 @@
 #include "cli/inspect/sources.h"
 #include "kfd/sysfs.h"
 
-#define PROCESSES "/sys/class/kfd/kfd/proc"
-
 struct sysfs_process {
 	ino_t inode; /* of the queue's directory when `queue` was read; 0: not read */
 	struct sysfs_queue queue;
@@ -54,7 +52,7 @@ static int open_dir(struct source_sysfs *sysfs, pid_t pid, WHY)
 	char path[64];
 
 	forget(sysfs);
-	snprintf(path, sizeof(path), PROCESSES "/%d/queues", (int)pid);
+	snprintf(path, sizeof(path), SYSFS_PROCESSES "/%d/queues", (int)pid);
 	sysfs->directory = opendir(path);
 	if (sysfs->directory) {
 		sysfs->pid = pid;
@@ -62,10 +60,11 @@ static int open_dir(struct source_sysfs *sysfs, pid_t pid, WHY)
 	}
 	if (errno != ENOENT)
 		snprintf(why, OBSERVE_WHY, "%s cannot be read: %s", path, strerror(errno));
-	else if (access(PROCESSES, F_OK) != 0)
+	else if (access(SYSFS_PROCESSES, F_OK) != 0)
 		snprintf(why, OBSERVE_WHY,
-			 PROCESSES " does not exist: amdgpu is not loaded, or this container does "
-				   "not have the machine's /sys");
+			 SYSFS_PROCESSES
+			 " does not exist: amdgpu is not loaded, or this container does "
+			 "not have the machine's /sys");
 	else
 		snprintf(why, OBSERVE_WHY, "process %d does not use a GPU", (int)pid);
 	return errno ? -errno : -EIO;

@@ -26,30 +26,16 @@ static bool is_compute(const struct observe_queue *queue)
 	return observe_is_compute(queue->field[OBSERVE_TYPE].value);
 }
 
-static bool same(const struct observe_queue *a, const struct observe_queue *b,
-		 enum observe_field field)
-{
-	return observe_known(a, field) && observe_known(b, field) &&
-	       a->field[field].value == b->field[field].value;
-}
-
 /* ---- rows ---- */
 
 /* Returns true if a debugfs entry is this queue: same ring address, and same doorbell if both
  * doorbells are known. */
 static bool fits(const struct observe_queue *queue, const struct observe_queue *entry)
 {
-	if (queue->gpu_id != entry->gpu_id || !same(queue, entry, OBSERVE_RING_ADDRESS))
+	if (queue->gpu_id != entry->gpu_id || !observe_same(queue, entry, OBSERVE_RING_ADDRESS))
 		return false;
 	return !observe_known(queue, OBSERVE_DOORBELL) || !observe_known(entry, OBSERVE_DOORBELL) ||
-	       same(queue, entry, OBSERVE_DOORBELL);
-}
-
-static bool alike(const struct observe_queue *a, const struct observe_queue *b)
-{
-	return a->gpu_id == b->gpu_id && observe_known(a, OBSERVE_TYPE) &&
-	       observe_known(b, OBSERVE_TYPE) && is_compute(a) == is_compute(b) &&
-	       same(a, b, OBSERVE_RING_BYTES);
+	       observe_same(queue, entry, OBSERVE_DOORBELL);
 }
 
 static void set_reported(struct verify_row *row, enum observe_source source,
@@ -72,8 +58,8 @@ static bool is_of_row(const struct verify_row *row, const struct observe_queue *
 static bool has_pointers_of(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return row->queue->gpu_id == entry->gpu_id &&
-	       same(row->queue, entry, OBSERVE_WPTR_ADDRESS) &&
-	       same(row->queue, entry, OBSERVE_RPTR_ADDRESS);
+	       observe_same(row->queue, entry, OBSERVE_WPTR_ADDRESS) &&
+	       observe_same(row->queue, entry, OBSERVE_RPTR_ADDRESS);
 }
 
 /* The row may be this entry: same node, engine and ring size, and no source has reported its ring
@@ -81,7 +67,7 @@ static bool has_pointers_of(const struct verify_row *row, const struct observe_q
 static bool is_alike_row(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return row->queue->id != OBSERVE_NO_ID &&
-	       !observe_known(row->queue, OBSERVE_RING_ADDRESS) && alike(row->queue, entry);
+	       !observe_known(row->queue, OBSERVE_RING_ADDRESS) && observe_alike(row->queue, entry);
 }
 
 /* The hardware slot fits the MQD of the row, for a queue whose ring address only debugfs knows. */
@@ -181,18 +167,13 @@ static struct verify_difference *differ(struct verify *v, const struct verify_ro
 					enum verify_what what)
 {
 	const struct observe_queue *queue = row->queue;
-	struct verify_difference *out;
+	struct verify_difference *out =
+		reallocarray(v->difference, v->differences + 1, sizeof(*out));
 
-	if (v->differences == v->room) {
-		size_t room = v->room ? 2 * v->room : 16;
-
-		out = reallocarray(v->difference, room, sizeof(*out));
-		if (!out)
-			return NULL;
-		v->difference = out;
-		v->room = room;
-	}
-	out = &v->difference[v->differences++];
+	if (!out)
+		return NULL;
+	v->difference = out;
+	out += v->differences++;
 	*out = (struct verify_difference){
 		.what = what,
 		.context = queue->context,

@@ -69,7 +69,7 @@ struct verify {
 	struct verify_row *row;
 	size_t rows;
 	struct verify_difference *difference;
-	size_t differences, room;
+	size_t differences;
 	uint32_t witnesses; /* OBSERVE_BIT()s of the independent sources that listed queues */
 	size_t alike;	    /* rows with VERIFY_ALIKE in at least one source */
 	size_t lowered;	    /* priorities found lowered to the lowest, as level weight does */

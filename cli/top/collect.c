@@ -9,7 +9,6 @@
 #include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
-#include "cli/top/collect_queues.h"
 #include "cli/util/read_files.h"
 #include "common/clock.h"
 #include "common/proc.h"
@@ -40,7 +39,7 @@ struct name {
 /* Cache of names, mostly in the order of the processes in the state, so that find_name() is fast. */
 struct command_names {
 	struct name *name;
-	size_t count, room;
+	size_t count;
 	uint64_t samples; /* number of samples */
 };
 
@@ -100,13 +99,10 @@ static struct name *find_name(struct command_names *names, pid_t pid, size_t nea
 	for (size_t i = 0; i < names->count; i++)
 		if (names->name[i].pid == pid)
 			return &names->name[i];
-	if (names->count == names->room) {
-		grown = reallocarray(names->name, names->room + 64, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		names->name = grown;
-		names->room += 64;
-	}
+	grown = reallocarray(names->name, names->count + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	names->name = grown;
 	names->name[names->count] = (struct name){.pid = pid};
 	return &names->name[names->count++];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/top/collect_queues.h"
+#include "cli/top/collect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct registers {
 	struct source_debugfs *debugfs;
 	uint64_t next_ns; /* earliest time of the next reading; 0: now */
 	struct found *found;
-	size_t count, room;
+	size_t count;
 };
 
 struct registers *registers_open(void)
@@ -74,14 +74,11 @@ static struct found *find_or_add(struct registers *registers, pid_t pid)
 
 	if (found)
 		return found;
-	if (registers->count == registers->room) {
-		found = reallocarray(registers->found, registers->room + 64, sizeof(*found));
-		if (!found)
-			return NULL;
-		registers->found = found;
-		registers->room += 64;
-	}
-	found = &registers->found[registers->count++];
+	found = reallocarray(registers->found, registers->count + 1, sizeof(*found));
+	if (!found)
+		return NULL;
+	registers->found = found;
+	found += registers->count++;
 	*found = (struct found){.pid = pid};
 	return found;
 }

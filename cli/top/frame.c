@@ -132,38 +132,24 @@ static int compare_nodes(const void *a, const void *b)
 	return (x->node->gpu_id > y->node->gpu_id) - (x->node->gpu_id < y->node->gpu_id);
 }
 
-static int make_room(void **array, size_t *room, size_t count, size_t size)
-{
-	void *grown;
-
-	if (count <= *room)
-		return 0;
-	grown = reallocarray(*array, count, size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*room = count;
-	return 0;
-}
-
 int top_frame_make(struct top_frame *frame, const struct top_state *before,
 		   const struct top_state *now, const struct top_view *view)
 {
 	/* A new worker of the daemon restarts the counts of processes and nodes, too. */
 	const struct top_state *counted = same_daemon(before, now) ? before : NULL;
 	struct top_view wanted = *view;
-	int rc;
+	struct top_node_row *nodes;
+	struct top_row *rows;
 
 	frame->now = now;
 	frame->node_count = frame->row_count = 0;
 	frame->seconds = before && now->ns > before->ns ? (double)(now->ns - before->ns) / 1e9 : 0;
-	rc = make_room((void **)&frame->nodes, &frame->node_room, now->node_count,
-		       sizeof(*frame->nodes));
-	if (!rc)
-		rc = make_room((void **)&frame->rows, &frame->row_room, now->process_count,
-			       sizeof(*frame->rows));
-	if (rc)
-		return rc;
+	nodes = reallocarray(frame->nodes, now->node_count + 1, sizeof(*nodes));
+	frame->nodes = nodes ? nodes : frame->nodes;
+	rows = reallocarray(frame->rows, now->process_count + 1, sizeof(*rows));
+	frame->rows = rows ? rows : frame->rows;
+	if (!nodes || !rows)
+		return -ENOMEM;
 	for (size_t i = 0; i < now->node_count; i++)
 		node_row(&frame->nodes[frame->node_count++], &now->nodes[i], counted,
 			 frame->seconds);

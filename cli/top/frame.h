@@ -3,7 +3,7 @@
  * One frame of kfdsched top. Computes rows, shares and rates from two samples of the machine, and
  * filters and sorts the rows.
  *
- * Pure: no I/O, no clock. Threads: starts none. Ownership: the caller zeroes a frame once, can make
+ * Pure, except top_print(): no I/O, no clock. Threads: starts none. Ownership: the caller zeroes a frame once, can make
  * it any number of times, and ends it by top_frame_free(). Its rows point into the state `now`,
  * which must outlive them. Errors: negative errno.
  */
@@ -47,9 +47,9 @@ struct top_frame {
 	const struct top_state *now; /* the later sample */
 	double seconds;		     /* since the earlier sample; 0: there was none */
 	struct top_node_row *nodes;
-	size_t node_count, node_room;
+	size_t node_count;
 	struct top_row *rows;
-	size_t row_count, row_room;
+	size_t row_count;
 	/* For the time between the two samples. NAN: not known, or (percentiles) no suspend. */
 	double suspends_per_s, resumes_per_s, failures_per_s;
 	double suspend_p50_us, suspend_p99_us;	   /* duration of the driver's call */
@@ -62,5 +62,13 @@ int top_frame_make(struct top_frame *frame, const struct top_state *before,
 		   const struct top_state *now, const struct top_view *view);
 /* Frees the memory of a frame and zeroes it. */
 void top_frame_free(struct top_frame *frame);
+
+/* ---- frame_output.c ---- */
+
+/* Returns the frame as a new object, without "gpus" (docs/reference/processes.md). NULL: no
+ * memory. */
+json_t *top_json(const struct top_frame *frame);
+/* Prints the frame as lines of text on stdout. Returns 0 or -ENOMEM. */
+int top_print(const struct top_frame *frame);
 
 #endif

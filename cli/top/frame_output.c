@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "cli/top/frame_output.h"
+/* Prints one frame of kfdsched top as lines of text, or makes its JSON. */
+#include "cli/top/frame.h"
 
 #include <errno.h>
 #include <math.h>

@@ -203,26 +203,14 @@ static enum ui_action list_key(struct top_ui *ui, const struct top_frame *frame,
 
 static enum ui_action queues_key(struct top_ui *ui, const struct top_frame *frame, int key)
 {
+	/* ui_settle() limits it to what fits the screen. */
+	ui->queue_first = moved(ui->queue_first, ui->queue_count, ui->page, key);
 	switch (key) {
 	case 'q':
 	case UI_KEY_ESCAPE:
 	case UI_KEY_LEFT:
 	case UI_KEY_ENTER:
 		ui->mode = ui->under = UI_LIST;
-		return UI_NOTHING;
-	case 'k':
-	case UI_KEY_UP:
-		ui->queue_first -= ui->queue_first > 0;
-		return UI_NOTHING;
-	case 'j':
-	case UI_KEY_DOWN:
-		ui->queue_first++; /* ui_settle() limits it */
-		return UI_NOTHING;
-	case UI_KEY_PAGE_UP:
-		ui->queue_first -= ui->queue_first < ui->page ? ui->queue_first : ui->page;
-		return UI_NOTHING;
-	case UI_KEY_PAGE_DOWN:
-		ui->queue_first += ui->page;
 		return UI_NOTHING;
 	default:
 		return common_key(ui, frame, key);

@@ -8,23 +8,9 @@
 #include "cli/util/read_files.h"
 #include "common/json_util.h"
 
-static void *room_for_one(void *array, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 16;
-	void *grown;
-
-	if (count < *room)
-		return array;
-	grown = reallocarray(array, more, size);
-	if (grown)
-		*room = more;
-	return grown;
-}
-
 struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id)
 {
-	struct top_node *nodes =
-		room_for_one(state->nodes, state->node_count, &state->node_room, sizeof(*nodes));
+	struct top_node *nodes = reallocarray(state->nodes, state->node_count + 1, sizeof(*nodes));
 
 	if (!nodes)
 		return NULL;
@@ -44,8 +30,8 @@ struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id)
 
 struct top_process *top_state_process(struct top_state *state, pid_t pid)
 {
-	struct top_process *processes = room_for_one(state->processes, state->process_count,
-						     &state->process_room, sizeof(*processes));
+	struct top_process *processes =
+		reallocarray(state->processes, state->process_count + 1, sizeof(*processes));
 
 	if (!processes)
 		return NULL;
@@ -95,9 +81,7 @@ void top_state_clear(struct top_state *state)
 {
 	struct top_state empty = {
 		.nodes = state->nodes,
-		.node_room = state->node_room,
 		.processes = state->processes,
-		.process_room = state->process_room,
 	};
 
 	free(state->totals);

@@ -72,9 +72,9 @@ struct top_state {
 	char why[TOP_WHY];	   /* sentence with the reason if there is no daemon; else empty */
 	struct top_totals *totals; /* owned; NULL: no daemon */
 	struct top_node *nodes;
-	size_t node_count, node_room;
+	size_t node_count;
 	struct top_process *processes;
-	size_t process_count, process_room;
+	size_t process_count;
 };
 
 /* Add an entry with all values unknown. Return it, valid until the next addition, or NULL if there

@@ -8,9 +8,7 @@
 
 #include "channel/protocol.h"
 #include "cli/top/collect.h"
-#include "cli/top/collect_queues.h"
 #include "cli/top/draw.h"
-#include "cli/top/frame_output.h"
 #include "cli/top/terminal.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"

@@ -17,6 +17,7 @@
 #include "common/proc.h"
 
 #define PREFIX "kfdsched-"
+#define READ_MOST (4u << 20) /* limit of what is read at once, in bytes */
 
 /* Functions by which amdkfd changes queues and processes: a few calls for each operation. (All
  * functions of amdgpu would be thousands of calls.) Releases differ in their names; those that the
@@ -498,14 +499,17 @@ bool tracefs_parse(const char *line, struct trace_event *out, uint64_t *lost)
 	return parse_plain(line, out);
 }
 
-void tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct trace_event *event),
+bool tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct trace_event *event),
 		  void *context)
 {
 	struct trace_event event;
 	char text[8192];
-	ssize_t n;
+	size_t got = 0;
+	ssize_t n = 0;
 
-	while (tracefs->pipe >= 0 && (n = read(tracefs->pipe, text, sizeof(text))) > 0) {
+	while (tracefs->pipe >= 0 && got < READ_MOST &&
+	       (n = read(tracefs->pipe, text, sizeof(text))) > 0) {
+		got += (size_t)n;
 		for (ssize_t i = 0; i < n; i++) {
 			if (text[i] != '\n') {
 				/* A line that is too long is cut. */
@@ -519,4 +523,5 @@ void tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct tr
 				take(context, &event);
 		}
 	}
+	return n > 0;
 }

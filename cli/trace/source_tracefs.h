@@ -38,8 +38,9 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name);
 void tracefs_name(char name[static 64]);
 /* Removes the instances whose process has ended. Returns their number. */
 unsigned tracefs_remove_leftovers(const char *root);
-/* Reads without waiting, and calls take() for each event. */
-void tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct trace_event *event),
+/* Reads without waiting, and calls take() for each event. Returns true if there may be more: events
+ * can come faster than they are read, so a call reads 4 MiB at most. */
+bool tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct trace_event *event),
 		  void *context);
 /* tracefs_stop() stops tracing; what the buffer has can still be read. tracefs_close() stops
  * tracing and removes the instance. */

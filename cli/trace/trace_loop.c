@@ -480,6 +480,8 @@ static void drain(struct trace_session *run)
 		wait_a_tick(run, (int)(QUIET_NS / MS / 4), false);
 		read_all(run);
 	}
+	while (tracefs_read(&run->tracefs, take_driver, &run->output))
+		;
 	while (is_file(run->log_fd) && text_read(&run->log, run->log_fd, LOG_PIECE))
 		;
 	text_end(&run->talk);

@@ -28,7 +28,7 @@
 /* clang-format on */
 
 #include "channel/client_shm.h"
-#include "cli/inspect/container.h"
+#include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "common/proc_file.h"
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "cli/inspect/container.h"
+#include "cli/inspect/process.h"
 
 #define ID "3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef"
 #define OUTER "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "cli/top/frame.h"
-#include "cli/top/frame_output.h"
 
 /* Returns a daemon's status: the number of suspends so far (each of took_us), the working time of
  * the nodes 7 and 11 so far, and how long process 30 was held. */

@@ -167,11 +167,26 @@ static void what_comes_is_read_whole(void **state)
 	     "  100.000020 |   1)   python3-1234   |               |  /* drm_run_job: id=1 */\n"
 	     "  100.000030 |   1)   python3-12");
 	assert_int_equal(tracefs_open(&tracefs, root, "mine"), 0);
-	tracefs_read(&tracefs, count, &last);
+	assert_false(tracefs_read(&tracefs, count, &last));
 	assert_int_equal(last.queue_id, 2);
 	assert_string_equal(last.name, "drm_run_job");
 	assert_int_equal(tracefs.lost, 12);
 	tracefs_close(&tracefs);
+}
+
+/* A driver that is faster than the reader must not keep it from the other sources, and from the end
+ * of the trace. */
+static void endless_is_read_in_parts(void **state)
+{
+	struct tracefs tracefs = {.pipe = open("/dev/zero", O_RDONLY | O_CLOEXEC)};
+	struct trace_event last = {0};
+
+	(void)state;
+	assert_true(tracefs.pipe >= 0);
+	alarm(60); /* a reader that does not return is killed */
+	assert_true(tracefs_read(&tracefs, count, &last));
+	alarm(0);
+	close(tracefs.pipe);
 }
 
 static void what_is_missing_is_reported(void **state)
@@ -295,6 +310,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_instance_is_set_up_and_nothing_else, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_comes_is_read_whole, setup, teardown),
+		cmocka_unit_test(endless_is_read_in_parts),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_reported, setup, teardown),
 		cmocka_unit_test_setup_teardown(leftovers_alone_are_removed, setup, teardown),
 		cmocka_unit_test(lines_become_moments_and_a_malformed_one_nothing),
