@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/version.h"
-#include "tools/kfdreplay/arrivals_file.h"
 #include "tools/kfdreplay/json.h"
 #include "tools/kfdreplay/run.h"
 
