@@ -12,9 +12,9 @@
 #include "sim/host/bypass.h"
 #include "sim/host/cores.h"
 #include "sim/host/idle.h"
+#include "sim/host/kernel_wait.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
-#include "sim/host/where.h"
 
 /* The pause between two attempts at a proof while threads run: 1/SETTLE_SHARE of the real time of
  * the round so far, at least SETTLE_NS and at most SETTLE_MAX_NS. */
