@@ -53,20 +53,18 @@ static void check_shape(const struct raw_queue *queue, uint32_t xcc)
 	CHECK_IS(h.wave_offset - h.wave_bytes, shape->ctl_stack_bytes);
 }
 
-void check_save_area_header_after_suspend(void)
+RULE_CHECK(save_area_header_after_suspend, self_debug_open(1))
 {
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
 	check_shape(&self.queues[0], 0);
 }
 
-void check_save_area_header_has_16_bytes(void)
+RULE_CHECK(save_area_header_has_16_bytes, self_debug_open(1))
 {
 	const char *bytes;
 
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
@@ -75,9 +73,8 @@ void check_save_area_header_has_16_bytes(void)
 		CHECK_IS(bytes[i], FILL);
 }
 
-void check_save_area_header_at_each_suspend(void)
+RULE_CHECK(save_area_header_at_each_suspend, self_debug_open(1))
 {
-	self_debug_open(1);
 	for (int i = 0; i < 3; i++) {
 		fill(&self.queues[0]);
 		self_debug_suspend_one(&self.queues[0]); /* also if it is suspended already */
@@ -85,9 +82,8 @@ void check_save_area_header_at_each_suspend(void)
 	}
 }
 
-void check_save_area_header_of_every_queue(void)
+RULE_CHECK(save_area_header_of_every_queue, self_debug_open(2))
 {
-	self_debug_open(2);
 	fill(&self.queues[0]);
 	fill(&self.queues[1]);
 	self_debug_suspend_one(&self.queues[0]);
@@ -95,19 +91,17 @@ void check_save_area_header_of_every_queue(void)
 	CHECK(written(&self.queues[1], 0));
 }
 
-void check_save_area_header_needs_a_success(void)
+RULE_CHECK(save_area_header_needs_a_success, self_debug_open(1))
 {
 	uint32_t id = 900;
 
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	CHECK_IS(self_debug_suspend(&id, 1), 0);
 	CHECK(!written(&self.queues[0], 0));
 }
 
-void check_save_area_header_is_per_xcc(void)
+RULE_CHECK(save_area_header_is_per_xcc, self_debug_open(1))
 {
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
 	for (uint32_t xcc = 0; xcc < self.gpu.shape.xccs; xcc++) {
@@ -116,15 +110,13 @@ void check_save_area_header_is_per_xcc(void)
 	}
 }
 
-void check_save_area_header_tells_the_live_state(void)
+RULE_CHECK(save_area_header_tells_the_live_state, self_debug_open(1))
 {
-	struct raw_queue *queue;
 	struct signal *work;
 	struct area_header h;
 	double left;
+	struct raw_queue *queue = &self.queues[0];
 
-	self_debug_open(1);
-	queue = &self.queues[0];
 	self_debug_suspend_one(queue);
 	h = header_of(queue, 0);
 	CHECK_IS(h.stack_bytes, 0);
@@ -160,14 +152,12 @@ static int wave_state(const struct raw_queue *queue, void *to)
 	return r;
 }
 
-void check_wave_state_tells_the_live_state(void)
+RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
 {
-	struct raw_queue *queue;
 	struct signal *work;
 	double left;
+	struct raw_queue *queue = &self.queues[0];
 
-	self_debug_open(1);
-	queue = &self.queues[0];
 	self_debug_suspend_one(queue);
 	CHECK_IS(wave_state(queue, queue->save.cpu), 0);
 	CHECK_IS(sizes.stack, 0);
@@ -182,15 +172,12 @@ void check_wave_state_tells_the_live_state(void)
 }
 
 /* The target can be any memory. The parts of the XCCs are one save area size of the queue apart. */
-void check_wave_state_is_copied(void)
+RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 {
-	const struct gpu_shape *shape;
 	uint32_t header[HEADER_BYTES / 4];
-	char *to;
+	const struct gpu_shape *shape = &self.gpu.shape;
+	char *to = pages_new(shape->save_mapping);
 
-	self_debug_open(1);
-	shape = &self.gpu.shape;
-	to = pages_new(shape->save_mapping);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++)
 		memset(to + (uint64_t)xcc * shape->cwsr_bytes, FILL, HEADER_BYTES);
 	self_debug_suspend_one(&self.queues[0]);
@@ -202,9 +189,8 @@ void check_wave_state_is_copied(void)
 	}
 }
 
-void check_wave_state_into_nothing_is_efault(void)
+RULE_CHECK(wave_state_into_nothing_is_efault, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(wave_state(&self.queues[0], NULL), -EFAULT);
 }
