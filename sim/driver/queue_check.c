@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The checks of CREATE_QUEUE and UPDATE_QUEUE (queue_check.h). */
+/* The checks of CREATE_QUEUE and UPDATE_QUEUE (queue.h). */
 #include <errno.h>
 
 #include "sim/driver/memory.h"
-#include "sim/driver/queue_check.h"
+#include "sim/driver/queue.h"
 
 #define ENOTSUPP_KERNEL 524 /* errno of the kernel without a name in user space */
 #define RING_BYTES_MIN 1024u

@@ -6,8 +6,9 @@
 
 #include "common/array.h"
 #include "common/clock.h"
+#include "sim/driver/files.h"
 #include "sim/driver/memory.h"
-#include "sim/driver/queue_check.h"
+#include "sim/driver/queue.h"
 #include "sim/driver/runlist_update.h"
 
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)

@@ -2,7 +2,8 @@
 /* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS: changes of a queue; GET_QUEUE_WAVE_STATE. */
 #include <errno.h>
 
-#include "sim/driver/queue_check.h"
+#include "sim/driver/files.h"
+#include "sim/driver/queue.h"
 #include "sim/driver/runlist_update.h"
 
 #define CU_MASK_BITS_MAX 1024u

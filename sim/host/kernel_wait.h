@@ -9,6 +9,7 @@
 #ifndef KFDSHIM_SIM_HOST_KERNEL_WAIT_H
 #define KFDSHIM_SIM_HOST_KERNEL_WAIT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -26,5 +27,18 @@ void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait);
 
 /* Returns true if the thread was stopped by a signal or a debugger. */
 bool kernel_wait_is_stop(const struct kernel_wait *wait);
+
+/* ---- where each thread of a simulation waits, for a large advance of time or a deadlock. The threads
+ * must be asleep. ---- */
+struct sim;
+struct idle;
+/* Returns the threads in the format of docs/reference/kfdsim-report.md, as a new reference. */
+json_t *where_threads_wait(const struct sim *sim, const struct idle *idle);
+/* Writes a line for each of these threads to standard error. */
+void where_log(const json_t *threads);
+
+/* Returns true if only an event outside of kfdsim's knowledge can wake a thread. Returns false if a
+ * thread waits for the machine's clock or for kfdsim's own standard input. */
+bool where_is_deadlock(const struct sim *sim, const struct idle *idle);
 
 #endif

@@ -21,7 +21,6 @@
 #include "sim/host/sim.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
-#include "sim/host/virtual.h"
 
 #define KFD_BYTES (1ull << 62) /* doorbell pages are at multiples of 1 << 46 */
 #define SLOTS_MAX 8192u

@@ -103,7 +103,7 @@ struct sim_stats {
 	uint64_t lost_ns; /* model time that could not be simulated and was dropped (engine.c) */
 };
 
-/* ---- virtual time: what the report contains (virtual.h) ---- */
+/* ---- virtual time: what the report contains (virtual.c) ---- */
 #define VIRTUAL_NAMED 8 /* number of processes; the last entry stands for all others */
 struct virtual_named {
 	char command[16];
@@ -152,7 +152,7 @@ struct known_file {
 /* One simulation. */
 struct sim {
 	struct sim_config config;
-	/* Virtual time (sim/host/virtual.h); NULL: the simulation runs in real time. */
+	/* Virtual time (sim/host/virtual.c); NULL: the simulation runs in real time. */
 	struct time_slots *time;
 	struct timers *timers; /* virtual time only (sim/host/timers.h) */
 	struct idle *idle;     /* virtual time only, until the loop has ended (sim/host/idle.h) */
@@ -369,5 +369,13 @@ json_t *live_costs(const struct sim *sim);
 
 /* Writes one line "kfdsim: ..." to stderr. */
 void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- virtual.c: the main loop of a simulation in virtual time ---- */
+/* Releases what the counts refer to, not the structure itself. */
+void virtual_counts_free(struct virtual_counts *counts);
+
+/* Runs until @stop_fd is readable or no task is left under the seccomp filter. Closes sim->idle.
+ * Returns 0 or a negative errno. */
+int virtual_loop(struct sim *sim, int stop_fd);
 
 #endif

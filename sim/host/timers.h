@@ -2,7 +2,7 @@
 /*
  * The timers of a simulation in virtual time: timerfds, ITIMER_REAL and POSIX timers.
  *
- * A timer expires when the main loop (virtual.h) fires it: its eventfd counts, or a signal is sent.
+ * A timer expires when the main loop (virtual.c) fires it: its eventfd counts, or a signal is sent.
  * A timer belongs to a process and ends with it. A timerfd also lives on in the processes that have
  * inherited or received it, and ends when no process has it any more. This is detected late: when
  * the timerfd has expired several times without being read, or when there are many timerfds.

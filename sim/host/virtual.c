@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include "sim/host/virtual.h"
-
+/*
+ * The main loop of a simulation in virtual time: one thread that serves the calls of the
+ * simulation's processes, and advances the clock when none of their threads can run.
+ *
+ * One round:
+ *  1. serve the pending calls;
+ *  2. prove that all threads are idle (idle.h); if they are not, go to 1;
+ *  3. read the doorbells, and let everything happen that is due now; if that has woken a thread,
+ *     go to 1;
+ *  4. wake the first thread whose wait has ended; if there is one, go to 1;
+ *  5. advance the clock to the next GPU event or the next end of a wait, and let it happen.
+ *
+ * A process that runs for a long time without a driver call (it computes, or polls memory or the
+ * processor's own counter) does not stop the clock: the next event happens all the same. This also
+ * applies to many processes that together keep the simulation busy, such as a fork storm. Such a
+ * round is called forced. It is counted, and the process is named in the report, because what
+ * happens then depends on the speed of the machine.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -12,9 +28,10 @@
 #include "sim/host/bypass.h"
 #include "sim/host/cores.h"
 #include "sim/host/idle.h"
+#include "sim/host/kernel_wait.h"
+#include "sim/host/sim_priv.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
-#include "sim/host/where.h"
 
 /* The pause between two attempts at a proof while threads run: 1/SETTLE_SHARE of the real time of
  * the round so far, at least SETTLE_NS and at most SETTLE_MAX_NS. */

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "sim/host/time/page.h"
-#include "sim/sandbox/dir_merge.h"
 #include "sim/sandbox/machine.h"
 #include "sim/sandbox/say.h"
 

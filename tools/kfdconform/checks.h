@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The checks of kfdconform: check_NAME() checks the driver rule NAME of kfd/driver_rules.def, whose
  * text describes what is expected. A check returns if the rule holds, and ends the process
- * otherwise (harness.h). Each check runs in a process of its own (runner.h), so it frees nothing
+ * otherwise (harness.h). Each check runs in a process of its own (main.c), so it frees nothing
  * and can use static variables. */
 #ifndef KFDSHIM_TOOLS_KFDCONFORM_CHECKS_H
 #define KFDSHIM_TOOLS_KFDCONFORM_CHECKS_H
 
 #define RULE(id, kernels, needs, text) void check_##id(void);
 #include "kfd/driver_rules.def"
+
+/* Defines check_ID(), which makes the call `prepare` first, so that the variables of the check can be
+ * initialized with what that has prepared. */
+#define RULE_CHECK(id, prepare)                                                                    \
+	static void test_##id(void);                                                               \
+	void check_##id(void)                                                                      \
+	{                                                                                          \
+		prepare;                                                                           \
+		test_##id();                                                                       \
+	}                                                                                          \
+	static void test_##id(void)
 
 #endif

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tools/kfdreplay/arrivals.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
 
 /* splitmix64 (Steele, Lea, Flood 2014). Any seed is good, also 0. */
 static uint64_t next_random(uint64_t *state)
@@ -58,4 +65,89 @@ uint64_t arrivals_next(struct arrivals *arrivals)
 		return (uint64_t)arrivals->at_ns;
 	return (uint64_t)arrivals->at_ns / ARRIVALS_BURST_NS * ARRIVALS_PERIOD_NS +
 	       (uint64_t)arrivals->at_ns % ARRIVALS_BURST_NS;
+}
+
+#define GAP_US_MAX 1e12
+
+static int add(struct arrivals_gaps *gaps, size_t *room, double us)
+{
+	if (ARRAY_GROW(gaps->ns, *room, gaps->count + 1))
+		return -ENOMEM;
+	gaps->ns[gaps->count++] = us * 1e3;
+	gaps->mean_ns += us * 1e3; /* the sum; arrivals_file_read() makes it the mean */
+	return 0;
+}
+
+/* Returns false if the line is no distance. Comments and empty lines set *skip and return true. */
+static bool parse_line(char *line, double *us, bool *skip)
+{
+	char *end;
+
+	line += strspn(line, " \t");
+	*skip = strchr("#\r\n", *line) != NULL;
+	if (*skip)
+		return true;
+	errno = 0;
+	*us = strtod(line, &end);
+	return (*line == '.' || (*line >= '0' && *line <= '9')) && errno == 0 && *us >= 0 &&
+	       *us <= GAP_US_MAX && end[strspn(end, " \t\r\n")] == '\0';
+}
+
+static int read_lines(FILE *file, const char *path, struct arrivals_gaps *out, char *error,
+		      size_t error_size)
+{
+	char *line = NULL;
+	size_t size = 0, room = 0, number = 0;
+	int rc = 0;
+
+	while (rc == 0 && getline(&line, &size, file) >= 0) {
+		double us = 0;
+		bool skip;
+
+		number++;
+		if (!parse_line(line, &us, &skip)) {
+			snprintf(error, error_size,
+				 "%s:%zu: not an interval in microseconds, from 0 to 1e12", path,
+				 number);
+			rc = -EINVAL;
+		} else if (!skip && (rc = add(out, &room, us)) != 0) {
+			snprintf(error, error_size, "%s: out of memory", path);
+		}
+	}
+	free(line);
+	if (rc == 0 && ferror(file)) {
+		snprintf(error, error_size, "%s: cannot be read: %s", path, strerror(errno));
+		rc = -EIO;
+	}
+	if (rc == 0 && !(out->mean_ns > 0)) {
+		snprintf(error, error_size, "%s: has no interval above 0", path);
+		rc = -EINVAL;
+	}
+	return rc;
+}
+
+int arrivals_file_read(const char *path, struct arrivals_gaps *out, char *error, size_t error_size)
+{
+	FILE *file = fopen(path, "re");
+	int rc;
+
+	*out = (struct arrivals_gaps){0};
+	if (!file) {
+		rc = -errno;
+		snprintf(error, error_size, "%s: cannot be opened: %s", path, strerror(errno));
+		return rc;
+	}
+	rc = read_lines(file, path, out, error, error_size);
+	fclose(file);
+	if (rc)
+		arrivals_file_free(out);
+	else
+		out->mean_ns /= (double)out->count;
+	return rc;
+}
+
+void arrivals_file_free(struct arrivals_gaps *gaps)
+{
+	free(gaps->ns);
+	*gaps = (struct arrivals_gaps){0};
 }

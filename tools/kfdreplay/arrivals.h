@@ -46,4 +46,12 @@ void arrivals_start_recorded(struct arrivals *arrivals, const struct arrivals_ga
 /* Returns the next arrival time. The first is one gap after the start. */
 uint64_t arrivals_next(struct arrivals *arrivals);
 
+/*
+ * Reads recorded distances from a file (format: docs/reference/kfdreplay.md, "Arrivals"). Returns 0;
+ * the caller then frees *out by arrivals_file_free(). On failure returns a negative errno (-EINVAL:
+ * error in the content), writes one sentence without a newline to `error`, and leaves *out empty.
+ */
+int arrivals_file_read(const char *path, struct arrivals_gaps *out, char *error, size_t error_size);
+void arrivals_file_free(struct arrivals_gaps *gaps);
+
 #endif

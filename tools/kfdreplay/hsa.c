@@ -2,8 +2,6 @@
 // Sets up the HSA runtime before the first request: device, memory, code object, queue.
 #include "tools/kfdreplay/rt.h"
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +10,11 @@
 
 #define RING_PACKETS 16384u /* size of the queue, the same as HIP's */
 
-__attribute__((format(printf, 3, 4))) static int fail(struct rt *rt, int code, const char *format,
-						      ...)
+static void check(hsa_status_t status, const char *what)
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(rt->why, sizeof(rt->why), format, arguments);
-	va_end(arguments);
-	return code;
-}
-
-/* Returns 0, or -EIO with the runtime's name of the error in rt->why. */
-static int check(struct rt *rt, hsa_status_t status, const char *what)
-{
-	if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_INFO_BREAK)
-		return 0;
-	return fail(rt, -EIO, "%s failed: %.*s", what, hsa_name_length(status), hsa_name(status));
+	if (status != HSA_STATUS_SUCCESS && status != HSA_STATUS_INFO_BREAK)
+		fail(EXIT_FAILURE, "%s failed: %.*s", what, hsa_name_length(status),
+		     hsa_name(status));
 }
 
 struct agent_search {
@@ -56,29 +42,22 @@ static hsa_status_t on_agent(hsa_agent_t agent, void *data)
 
 /* Extract the processor name from the ISA name: "gfx90a" from
  * "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-". */
-static int read_gpu_name(struct rt *rt)
+static void read_gpu_name(struct rt *rt)
 {
 	char name[256] = "";
 	uint32_t length = 0;
 	hsa_isa_t isa;
 	char *cpu;
-	int rc;
 
-	if ((rc = check(rt, hsa_agent_get_info(rt->hsa.gpu, HSA_AGENT_INFO_ISA, &isa),
-			"ISA query")) ||
-	    (rc = check(rt, hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length),
-			"ISA query")))
-		return rc;
+	check(hsa_agent_get_info(rt->hsa.gpu, HSA_AGENT_INFO_ISA, &isa), "ISA query");
+	check(hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length), "ISA query");
 	if (length >= sizeof(name))
-		return fail(rt, -EIO, "the GPU's ISA name is %u bytes long", length);
-	rc = check(rt, hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name), "ISA query");
-	if (rc)
-		return rc;
+		fail(EXIT_FAILURE, "the GPU's ISA name is %u bytes long", length);
+	check(hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name), "ISA query");
 	cpu = strstr(name, "--");
 	cpu = cpu ? cpu + 2 : name;
 	cpu[strcspn(cpu, ":")] = 0;
 	snprintf(rt->gpu_name, sizeof(rt->gpu_name), "%.*s", (int)sizeof(rt->gpu_name) - 1, cpu);
-	return 0;
 }
 
 struct pool_search {
@@ -109,113 +88,83 @@ static hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void *data)
 	return HSA_STATUS_SUCCESS;
 }
 
-static int find_pools(struct rt *rt)
+static void find_pools(struct rt *rt)
 {
 	struct pool_search host = {.fine = &rt->hsa.host_pool, .kernarg = &rt->hsa.kernarg_pool};
 	struct pool_search device = {.coarse = &rt->hsa.device_pool};
-	int rc;
 
-	if ((rc = check(rt, hsa_amd_agent_iterate_memory_pools(rt->hsa.cpu, on_pool, &host),
-			"memory pool query")) ||
-	    (rc = check(rt, hsa_amd_agent_iterate_memory_pools(rt->hsa.gpu, on_pool, &device),
-			"memory pool query")))
-		return rc;
+	check(hsa_amd_agent_iterate_memory_pools(rt->hsa.cpu, on_pool, &host), "memory pool query");
+	check(hsa_amd_agent_iterate_memory_pools(rt->hsa.gpu, on_pool, &device),
+	      "memory pool query");
 	if (!rt->hsa.host_pool.handle || !rt->hsa.kernarg_pool.handle ||
 	    !rt->hsa.device_pool.handle)
-		return fail(rt, -EIO,
-			    "the runtime shows no fine-grained host memory, no kernarg "
-			    "memory or no device memory");
-	return 0;
+		fail(EXIT_FAILURE, "the runtime shows no fine-grained host memory, no kernarg "
+				   "memory or no device memory");
 }
 
-static int open_by_hsa(struct rt *rt, unsigned device)
+static void open_by_hsa(struct rt *rt, unsigned device)
 {
 	struct agent_search search = {.device = device, .rt = rt};
 	hsa_status_t status;
 	char list[64];
-	int rc;
 
 	*rt = (struct rt){.api = &rt_by_hsa};
 	status = hsa_init();
-	if (status != HSA_STATUS_SUCCESS) {
-		check(rt, status, "hsa_init");
-		snprintf(rt->why + strlen(rt->why), sizeof(rt->why) - strlen(rt->why),
-			 "; check that /dev/kfd exists and can be opened");
-		return -ENODEV;
-	}
-	rt->opened = true;
-	rc = check(rt, hsa_iterate_agents(on_agent, &search), "agent query");
-	if (rc)
-		return rc;
+	if (status != HSA_STATUS_SUCCESS)
+		fail(EXIT_NOT_HERE,
+		     "hsa_init failed: %.*s; check that /dev/kfd exists and can be opened",
+		     hsa_name_length(status), hsa_name(status));
+	check(hsa_iterate_agents(on_agent, &search), "agent query");
 	if (search.gpus == 0)
-		return fail(rt, -ENODEV, "the HSA runtime shows no GPU");
-	if (device >= search.gpus)
-		return fail(rt, -ERANGE, "no device %u: there %s %u GPU%s, counted from 0", device,
-			    search.gpus == 1 ? "is" : "are", search.gpus,
-			    search.gpus == 1 ? "" : "s");
+		fail(EXIT_NOT_HERE, "the HSA runtime shows no GPU");
+	rt_check_device(device, search.gpus);
 	if (!search.have_cpu)
-		return fail(rt, -EIO, "the HSA runtime shows no CPU agent");
-	if ((rc = read_gpu_name(rt)))
-		return rc;
+		fail(EXIT_FAILURE, "the HSA runtime shows no CPU agent");
+	read_gpu_name(rt);
 	if (!code_object_find(rt->gpu_name))
-		return fail(rt, -ENODEV, "no code object for %s in this build: there are %s",
-			    rt->gpu_name, code_object_list(list, sizeof(list)));
-	if ((rc = check(rt,
-			hsa_agent_get_info(rt->hsa.gpu,
-					   (hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT,
-					   &rt->compute_units),
-			"compute unit query")) ||
-	    (rc = check(rt,
-			hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &rt->hsa.clock_hz),
-			"clock query")))
-		return rc;
-	return find_pools(rt);
+		fail(EXIT_NOT_HERE, "no code object for %s in this build: there are %s",
+		     rt->gpu_name, code_object_list(list, sizeof(list)));
+	check(hsa_agent_get_info(rt->hsa.gpu,
+				 (hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT,
+				 &rt->compute_units),
+	      "compute unit query");
+	check(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &rt->hsa.clock_hz),
+	      "clock query");
+	find_pools(rt);
 }
 
-static int load_kernel(struct rt *rt)
+static void kernel_query(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t what,
+			 void *out)
+{
+	check(hsa_executable_symbol_get_info(symbol, what, out), "kernel query");
+}
+
+static void load_kernel(struct rt *rt)
 {
 	const struct code_object *object = code_object_find(rt->gpu_name);
 	hsa_executable_symbol_t symbol;
-	hsa_status_t s;
-	int rc;
 
-	s = hsa_code_object_reader_create_from_memory(
-		object->data, (size_t)(object->end - object->data), &rt->hsa.reader);
-	if ((rc = check(rt, s, "reading the code object")))
-		return rc;
-	s = hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-				      NULL, &rt->hsa.executable);
-	if ((rc = check(rt, s, "creating an executable")))
-		return rc;
-	s = hsa_executable_load_agent_code_object(rt->hsa.executable, rt->hsa.gpu, rt->hsa.reader,
-						  NULL, NULL);
-	if ((rc = check(rt, s, "loading the code object")))
-		return rc;
-	if ((rc = check(rt, hsa_executable_freeze(rt->hsa.executable, NULL), "freezing it")))
-		return rc;
-	s = hsa_executable_get_symbol_by_name(rt->hsa.executable, "kfdreplay_spin.kd", &rt->hsa.gpu,
-					      &symbol);
-	if ((rc = check(rt, s, "finding the kernel")) ||
-	    (rc = check(rt,
-			hsa_executable_symbol_get_info(symbol,
-						       HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-						       &rt->hsa.kernel_object),
-			"kernel query")) ||
-	    (rc = check(rt,
-			hsa_executable_symbol_get_info(
-				symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
-				&rt->hsa.kernarg_bytes),
-			"kernel query")) ||
-	    (rc = check(rt,
-			hsa_executable_symbol_get_info(
-				symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
-				&rt->hsa.private_bytes),
-			"kernel query")))
-		return rc;
+	check(hsa_code_object_reader_create_from_memory(
+		      object->data, (size_t)(object->end - object->data), &rt->hsa.reader),
+	      "reading the code object");
+	check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+					NULL, &rt->hsa.executable),
+	      "creating an executable");
+	check(hsa_executable_load_agent_code_object(rt->hsa.executable, rt->hsa.gpu, rt->hsa.reader,
+						    NULL, NULL),
+	      "loading the code object");
+	check(hsa_executable_freeze(rt->hsa.executable, NULL), "freezing it");
+	check(hsa_executable_get_symbol_by_name(rt->hsa.executable, "kfdreplay_spin.kd",
+						&rt->hsa.gpu, &symbol),
+	      "finding the kernel");
+	kernel_query(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &rt->hsa.kernel_object);
+	kernel_query(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
+		     &rt->hsa.kernarg_bytes);
+	kernel_query(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
+		     &rt->hsa.private_bytes);
 	if (rt->hsa.kernarg_bytes < sizeof(uint64_t) * 2)
-		return fail(rt, -EIO, "the kernel takes %u bytes of arguments, not 16",
-			    rt->hsa.kernarg_bytes);
-	return 0;
+		fail(EXIT_FAILURE, "the kernel takes %u bytes of arguments, not 16",
+		     rt->hsa.kernarg_bytes);
 }
 
 static void on_queue_error(hsa_status_t status, hsa_queue_t *queue, void *data)
@@ -226,47 +175,35 @@ static void on_queue_error(hsa_status_t status, hsa_queue_t *queue, void *data)
 	__atomic_store_n(&rt->hsa.queue_status, status, __ATOMIC_RELEASE);
 }
 
-static int make_queue(struct rt *rt)
+static void make_queue(struct rt *rt)
 {
 	uint32_t size = 0;
-	int rc = check(rt, hsa_agent_get_info(rt->hsa.gpu, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &size),
-		       "queue size query");
 
-	if (rc)
-		return rc;
+	check(hsa_agent_get_info(rt->hsa.gpu, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &size),
+	      "queue size query");
 	if (size > RING_PACKETS)
 		size = RING_PACKETS;
-	return check(rt,
-		     hsa_queue_create(rt->hsa.gpu, size, HSA_QUEUE_TYPE_SINGLE, on_queue_error, rt,
-				      rt->hsa.private_bytes, PLAN_LDS_BYTES, &rt->hsa.queue),
-		     "creating a queue");
+	check(hsa_queue_create(rt->hsa.gpu, size, HSA_QUEUE_TYPE_SINGLE, on_queue_error, rt,
+			       rt->hsa.private_bytes, PLAN_LDS_BYTES, &rt->hsa.queue),
+	      "creating a queue");
 }
 
-static int allocate(struct rt *rt, hsa_amd_memory_pool_t pool, size_t bytes, const char *what,
-		    void **out)
+static void *allocate(struct rt *rt, hsa_amd_memory_pool_t pool, size_t bytes, const char *what)
 {
 	char text[96];
-	int rc;
+	void *memory;
 
 	snprintf(text, sizeof(text), "allocating %zu bytes of %s", bytes, what);
-	rc = check(rt, hsa_amd_memory_pool_allocate(pool, bytes, 0, out), text);
-	if (rc)
-		return rc;
-	return check(rt, hsa_amd_agents_allow_access(1, &rt->hsa.gpu, NULL, *out),
-		     "mapping memory");
+	check(hsa_amd_memory_pool_allocate(pool, bytes, 0, &memory), text);
+	check(hsa_amd_agents_allow_access(1, &rt->hsa.gpu, NULL, memory), "mapping memory");
+	return memory;
 }
 
-static int make_kernargs(struct rt *rt, const struct plan *plan)
+static void make_kernargs(struct rt *rt, const struct plan *plan)
 {
-	void *memory;
-	int rc;
-
 	rt->hsa.kernarg_stride = (rt->hsa.kernarg_bytes + 63u) & ~(size_t)63u;
-	rc = allocate(rt, rt->hsa.kernarg_pool, plan->op_count * rt->hsa.kernarg_stride,
-		      "kernel arguments", &memory);
-	if (rc)
-		return rc;
-	rt->hsa.kernargs = memory;
+	rt->hsa.kernargs = allocate(rt, rt->hsa.kernarg_pool,
+				    plan->op_count * rt->hsa.kernarg_stride, "kernel arguments");
 	memset(rt->hsa.kernargs, 0, plan->op_count * rt->hsa.kernarg_stride);
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_op *op = &plan->ops[i];
@@ -279,31 +216,21 @@ static int make_kernargs(struct rt *rt, const struct plan *plan)
 			memcpy(rt->hsa.kernargs + i * rt->hsa.kernarg_stride, &arguments,
 			       sizeof(arguments));
 	}
-	return 0;
 }
 
-static int make_cells(struct rt *rt, const struct plan *plan)
+static void make_cells(struct rt *rt, const struct plan *plan)
 {
-	size_t bytes = (plan->max_cells ? plan->max_cells : 1) * sizeof(*rt->cells);
-	void *memory;
-	int rc;
+	size_t bytes = rt_cells_bytes(plan);
 
-	rc = rt_check_cells(rt, bytes);
-	if (rc)
-		return rc;
-	rc = allocate(rt, rt->hsa.host_pool, bytes, "cells", &memory);
-	if (rc)
-		return rc;
-	rt->cells = memory;
+	rt->cells = allocate(rt, rt->hsa.host_pool, bytes, "cells");
 	memset(rt->cells, 0, bytes);
-	return 0;
 }
 
-static int make_signals(struct rt *rt, const struct plan *plan)
+static void make_signals(struct rt *rt, const struct plan *plan)
 {
 	size_t most = 0;
-	int rc = check(rt, hsa_signal_create(0, 0, NULL, &rt->hsa.done), "creating a signal");
 
+	check(hsa_signal_create(0, 0, NULL, &rt->hsa.done), "creating a signal");
 	for (size_t i = 0; i < plan->request_count; i++) {
 		const struct plan_request *request = &plan->requests[i];
 		size_t copies = 0;
@@ -317,61 +244,51 @@ static int make_signals(struct rt *rt, const struct plan *plan)
 	rt->hsa.links = calloc(most * 2 + 1, sizeof(*rt->hsa.links));
 	rt->hsa.marks = calloc(plan->max_ops, sizeof(*rt->hsa.marks));
 	if (!rt->hsa.links || !rt->hsa.marks)
-		return fail(rt, -ENOMEM, "out of memory");
-	for (; rc == 0 && rt->hsa.link_count < most * 2; rt->hsa.link_count += rc == 0)
-		rc = check(rt,
-			   hsa_amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY,
-						 &rt->hsa.links[rt->hsa.link_count]),
-			   "creating a signal");
-	return rc;
+		fail(EXIT_FAILURE, "out of memory");
+	for (; rt->hsa.link_count < most * 2; rt->hsa.link_count++)
+		check(hsa_amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY,
+					    &rt->hsa.links[rt->hsa.link_count]),
+		      "creating a signal");
 }
 
 /* Do one small copy of a kind before the measurement. The runtime creates its copy queues at the
  * first copy of a kind, and a queue created during the measurement would stop all queues of the GPU
  * for some time. */
-static int copy_once(struct rt *rt, enum plan_kind kind)
+static void copy_once(struct rt *rt, enum plan_kind kind)
 {
-	hsa_signal_value_t value;
-	int rc;
-
 	hsa_signal_store_relaxed(rt->hsa.done, 1);
-	rc = hsa_copy(rt, kind, 4, NULL, rt->hsa.done);
-	if (rc)
-		return rc;
-	value = hsa_signal_wait_scacquire(rt->hsa.done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
-					  HSA_WAIT_STATE_BLOCKED);
-	return value == 0 ? 0 : fail(rt, -EIO, "a first copy failed");
+	hsa_copy(rt, kind, 4, NULL, rt->hsa.done);
+	if (hsa_signal_wait_scacquire(rt->hsa.done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+				      HSA_WAIT_STATE_BLOCKED))
+		fail(EXIT_FAILURE, "a first copy failed");
 }
 
-static int make_buffers(struct rt *rt, const struct plan *plan)
+static void make_buffers(struct rt *rt, const struct plan *plan)
 {
 	size_t bytes = plan->max_bytes < 4096 ? 4096 : plan->max_bytes;
-	int rc = 0;
 
 	if (!plan->uses[PLAN_H2D] && !plan->uses[PLAN_D2H] && !plan->uses[PLAN_D2D])
-		return 0;
-	if ((rc = allocate(rt, rt->hsa.host_pool, bytes, "host memory", &rt->hsa.host_buffer)) ||
-	    (rc = allocate(rt, rt->hsa.device_pool, bytes, "device memory",
-			   &rt->hsa.device_buffer[0])) ||
-	    (rc = allocate(rt, rt->hsa.device_pool, bytes, "device memory",
-			   &rt->hsa.device_buffer[1])))
-		return rc;
+		return;
+	rt->hsa.host_buffer = allocate(rt, rt->hsa.host_pool, bytes, "host memory");
+	for (unsigned i = 0; i < 2; i++)
+		rt->hsa.device_buffer[i] =
+			allocate(rt, rt->hsa.device_pool, bytes, "device memory");
 	memset(rt->hsa.host_buffer, 0, bytes);
-	for (enum plan_kind kind = PLAN_H2D; rc == 0 && kind <= PLAN_D2D; kind++)
+	for (enum plan_kind kind = PLAN_H2D; kind <= PLAN_D2D; kind++)
 		if (plan->uses[kind])
-			rc = copy_once(rt, kind);
-	return rc;
+			copy_once(rt, kind);
 }
 
-static int prepare_by_hsa(struct rt *rt, const struct plan *plan, bool count)
+static void prepare_by_hsa(struct rt *rt, const struct plan *plan, bool count)
 {
-	int rc;
-
 	rt->plan = plan;
-	if ((rc = load_kernel(rt)) || (rc = make_queue(rt)) || (rc = make_signals(rt, plan)) ||
-	    (count && (rc = make_cells(rt, plan))) || (rc = make_kernargs(rt, plan)))
-		return rc;
-	return make_buffers(rt, plan);
+	load_kernel(rt);
+	make_queue(rt);
+	make_signals(rt, plan);
+	if (count)
+		make_cells(rt, plan);
+	make_kernargs(rt, plan);
+	make_buffers(rt, plan);
 }
 
 static void stop_queue_by_hsa(struct rt *rt)
@@ -389,7 +306,7 @@ static void close_by_hsa(struct rt *rt)
 
 	/* After stop_queue(), release nothing: a copy may still wait for a kernel that never ends,
 	 * and reads its signal. The driver cleans up at exit, together with the copy's queue. */
-	if (rt->opened && !rt->given_up) {
+	if (!rt->given_up) {
 		if (rt->hsa.queue)
 			hsa_queue_destroy(rt->hsa.queue);
 		for (size_t i = 0; i < rt->hsa.link_count; i++)

@@ -54,15 +54,14 @@ struct rt_hsa {
 /*
  * Implemented in submit.c. Starts one copy. kind: PLAN_H2D, PLAN_D2H or PLAN_D2D. after: signal to
  * wait for; NULL: none. done: set to 1 by the caller, becomes 0 when the copy is complete.
- * Returns 0, or -EIO with a sentence in rt->why.
  */
-int hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
-	     hsa_signal_t done);
+void hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
+	      hsa_signal_t done);
 /* Functions of struct rt_api (rt.h), implemented in submit.c. */
 void hsa_request_begin(struct rt *rt, const struct plan_request *request);
-int hsa_submit(struct rt *rt);
-int hsa_request_end(struct rt *rt);
-int hsa_wait(struct rt *rt, uint64_t timeout_ns);
+bool hsa_submit(struct rt *rt);
+bool hsa_request_end(struct rt *rt);
+bool hsa_wait(struct rt *rt, uint64_t timeout_ns);
 double hsa_finished_share(const struct rt *rt);
 
 /* Return the name of a status and its length, for "%.*s". The name is the first part of a longer,

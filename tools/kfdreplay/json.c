@@ -8,28 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
-int sim_info_read(const char *path, struct sim_info *out, char *why, size_t why_size)
+void sim_info_read(const char *path, struct sim_info *out)
 {
 	json_error_t error;
 	json_t *json;
-	int rc = 0;
 
 	*out = (struct sim_info){.time_scale = 1};
 	if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
+		return;
 	json = json_load_file(path, 0, &error);
-	if (!json) {
-		snprintf(why, why_size, "%s: %s", path, error.text);
-		return -EINVAL;
-	}
+	if (!json)
+		fail(EXIT_FAILURE, "%s: %s", path, error.text);
 	if (json_unpack(json, "{s:b, s:F}", "simulated", &out->simulated, "time_scale",
 			&out->time_scale) ||
-	    !(out->time_scale > 0)) {
-		snprintf(why, why_size, "%s: no time_scale above 0 in it", path);
-		rc = -EINVAL;
-	}
+	    !(out->time_scale > 0))
+		fail(EXIT_FAILURE, "%s: no time_scale above 0 in it", path);
 	json_decref(json);
-	return rc;
 }
 
 static double busy_ratio(const struct run_result *result)
@@ -89,8 +83,7 @@ static json_t *report_json(const struct replay_report *report)
 			 "backlog", (json_int_t)backlog(report), "count", count_json(report));
 }
 
-int report_write_json(const struct replay_report *report, const char *path, char *why,
-		      size_t why_size)
+void report_write_json(const struct replay_report *report, const char *path)
 {
 	json_t *json = report_json(report);
 	bool to_stdout = strcmp(path, REPORT_STDOUT) == 0;
@@ -103,12 +96,10 @@ int report_write_json(const struct replay_report *report, const char *path, char
 		error = errno;
 		good = false;
 	}
+	if (!good)
+		fail(EXIT_FAILURE, "%s: cannot be written: %s", path,
+		     json ? strerror(error) : "out of memory");
 	json_decref(json);
-	if (good)
-		return 0;
-	snprintf(why, why_size, "%s: cannot be written: %s", path,
-		 json ? strerror(error) : "out of memory");
-	return -EIO;
 }
 
 void report_print(const struct replay_report *report)

@@ -2,7 +2,7 @@
 /*
  * JSON that kfdreplay reads and writes (docs/reference/kfdreplay.md), and its report as text.
  *
- * Threads: any. Errors: a negative errno, with one sentence in `why`.
+ * Threads: any. An error ends the process with one sentence (fail(), rt.h).
  */
 #ifndef KFDSHIM_TOOLS_KFDREPLAY_JSON_H
 #define KFDSHIM_TOOLS_KFDREPLAY_JSON_H
@@ -18,9 +18,8 @@ struct sim_info {
 	double time_scale; /* model time / wall time; 1 on hardware */
 };
 
-/* Reads kfdsim's simulation.json at `path`. Without such a file the machine is taken as hardware.
- * Returns 0, or -EINVAL if the file cannot be read or has no valid time_scale. */
-int sim_info_read(const char *path, struct sim_info *out, char *why, size_t why_size);
+/* Reads kfdsim's simulation.json at `path`. Without such a file the machine is taken as hardware. */
+void sim_info_read(const char *path, struct sim_info *out);
 
 /* Everything that a report contains; not owned. */
 struct replay_report {
@@ -35,9 +34,8 @@ struct replay_report {
 };
 
 #define REPORT_STDOUT "-"
-/* Writes the report as JSON to a file, or to stdout (REPORT_STDOUT). Returns 0 or -EIO. */
-int report_write_json(const struct replay_report *report, const char *path, char *why,
-		      size_t why_size);
+/* Writes the report as JSON to a file, or to stdout (REPORT_STDOUT). */
+void report_write_json(const struct replay_report *report, const char *path);
 /* Prints the report as a few lines of text to stdout. */
 void report_print(const struct replay_report *report);
 

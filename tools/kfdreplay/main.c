@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/version.h"
-#include "tools/kfdreplay/arrivals_file.h"
 #include "tools/kfdreplay/json.h"
 #include "tools/kfdreplay/run.h"
 
@@ -20,7 +19,7 @@
 #define RATE_MAX 1e6
 #define FILE_PREFIX "file:"
 
-enum { GO_ON = -1, EXIT_USAGE = 2, EXIT_NOT_HERE = 77 };
+enum { GO_ON = -1 };
 
 struct arguments {
 	const char *trace;
@@ -87,10 +86,36 @@ __attribute__((format(printf, 1, 2))) static int wrong_use(const char *format, .
 	return EXIT_USAGE;
 }
 
-static int failed(const char *why)
+void fail(int status, const char *format, ...)
 {
-	fprintf(stderr, "kfdreplay: %s\n", why);
-	return EXIT_FAILURE;
+	va_list arguments;
+
+	fprintf(stderr, "kfdreplay: ");
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	fflush(NULL);
+	_exit(status);
+}
+
+void rt_check_device(unsigned device, unsigned devices)
+{
+	if (device < devices)
+		return;
+	wrong_use("--device: no device %u: there %s %u GPU%s, counted from 0", device,
+		  devices == 1 ? "is" : "are", devices, devices == 1 ? "" : "s");
+	_exit(EXIT_USAGE);
+}
+
+size_t rt_cells_bytes(const struct plan *plan)
+{
+	size_t bytes = (plan->max_cells ? plan->max_cells : 1) * sizeof(uint32_t);
+
+	if (bytes > RT_CELLS_BYTES_MAX)
+		fail(EXIT_FAILURE, "--count would need %zu MiB of cells for one request",
+		     bytes >> 20);
+	return bytes;
 }
 
 static bool parse_count(const char *text, uint64_t max, uint64_t *out)
@@ -292,34 +317,25 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return GO_ON;
 }
 
-static int report(const struct arguments *a, const struct replay_report *partial)
+static void report(const struct arguments *a, const struct replay_report *partial)
 {
 	struct stats_summary latency;
 	struct replay_report full = *partial;
 	char why[512];
 
 	if (stats_summarise(&partial->result->stats, &latency) != 0)
-		return failed("out of memory");
+		fail(EXIT_FAILURE, "out of memory");
 	full.latency = &latency;
-	if (a->json && report_write_json(&full, a->json, why, sizeof(why)) != 0)
-		return failed(why);
+	if (a->json)
+		report_write_json(&full, a->json);
 	if (a->request_times &&
 	    request_times_write(a->run.times, a->request_times, why, sizeof(why)) != 0)
-		return failed(why);
+		fail(EXIT_FAILURE, "%s", why);
 	/* Print no text if the JSON goes to stdout, because a program reads it there. */
 	if (!a->json || strcmp(a->json, REPORT_STDOUT) != 0)
 		report_print(&full);
 	if (fflush(stdout) != 0)
-		return failed("standard output cannot be written");
-	return EXIT_SUCCESS;
-}
-
-static int open_failed(const struct rt *rt, int rc)
-{
-	if (rc == -ERANGE)
-		return wrong_use("--device: %s", rt->why);
-	failed(rt->why);
-	return rc == -ENODEV ? EXIT_NOT_HERE : EXIT_FAILURE;
+		fail(EXIT_FAILURE, "standard output cannot be written");
 }
 
 /* Start the sequence of arrivals. To be called when the rate is known. Returns 0 or -ENOMEM. */
@@ -339,44 +355,32 @@ static int start_arrivals(struct arguments *a, const struct arrivals_gaps *gaps)
 			  : 0;
 }
 
-static int play(struct arguments *a, const struct trace *trace, const struct arrivals_gaps *gaps,
-		const struct sim_info *sim_info, struct rt *rt)
+static void play(struct arguments *a, const struct trace *trace, const struct arrivals_gaps *gaps,
+		 const struct sim_info *sim_info, struct rt *rt)
 {
 	struct run_result result = {0};
 	struct request_times times = {0};
 	struct plan plan = {0};
-	int rc = a->api->open(rt, a->device);
 
-	if (rc)
-		return open_failed(rt, rc);
+	a->api->open(rt, a->device);
 	if (plan_make(trace, rt->compute_units, &plan) != 0)
-		return failed("out of memory");
+		fail(EXIT_FAILURE, "out of memory");
 	if (a->load > 0)
 		a->run.rate_per_s = a->load * 1e9 / plan.mean_ns;
-	if (a->run.rate_per_s > RATE_MAX) {
-		plan_free(&plan);
-		return wrong_use("--load: more than a million of these requests a second");
-	}
+	if (a->run.rate_per_s > RATE_MAX)
+		_exit(wrong_use("--load: more than a million of these requests a second"));
 	if (a->run.requests == 0 && !(a->run.seconds > 0))
 		a->run.requests = plan.request_count;
 	a->run.times = a->request_times ? &times : NULL;
-	if (start_arrivals(a, gaps) != 0) {
-		plan_free(&plan);
-		return failed("out of memory for --request-times");
-	}
-	rc = rt->api->prepare(rt, &plan, a->run.count);
-	if (rc == 0) {
-		rc = run(rt, &plan, &a->run, &result);
-		if (rc)
-			rt->api->stop_queue(rt); /* operations may still be in the queue */
-	}
-	rc = rc ? failed(rt->why)
-		: report(a, &(struct replay_report){trace->name, rt->api->name, rt->gpu_name,
-						    sim_info, &plan, &a->run, &result, NULL});
+	if (start_arrivals(a, gaps) != 0)
+		fail(EXIT_FAILURE, "out of memory for --request-times");
+	rt->api->prepare(rt, &plan, a->run.count);
+	run(rt, &plan, &a->run, &result);
+	report(a, &(struct replay_report){trace->name, rt->api->name, rt->gpu_name, sim_info, &plan,
+					  &a->run, &result, NULL});
 	stats_free(&result.stats);
 	request_times_free(&times);
 	plan_free(&plan);
-	return rc;
 }
 
 int main(int argc, char **argv)
@@ -395,13 +399,12 @@ int main(int argc, char **argv)
 	if (rc != GO_ON)
 		return rc;
 	if (trace_read(a.trace, &trace, why, sizeof(why)) != 0 ||
-	    (a.arrivals_file &&
-	     arrivals_file_read(a.arrivals_file, &gaps, why, sizeof(why)) != 0) ||
-	    sim_info_read(SIM_INFO_FILE, &sim_info, why, sizeof(why)) != 0)
-		return failed(why);
+	    (a.arrivals_file && arrivals_file_read(a.arrivals_file, &gaps, why, sizeof(why)) != 0))
+		fail(EXIT_FAILURE, "%s", why);
+	sim_info_read(SIM_INFO_FILE, &sim_info);
 	a.run.scale = sim_info.time_scale;
 	run_catch_signals();
-	rc = play(&a, &trace, &gaps, &sim_info, &rt);
+	play(&a, &trace, &gaps, &sim_info, &rt);
 	cut_off = rt.given_up;
 	a.api->close(&rt);
 	trace_free(&trace);
@@ -410,7 +413,7 @@ int main(int argc, char **argv)
 		/* Operations that are still on the GPU end with the process. exit() is not used,
 		 * because HIP's exit handlers would wait for them, possibly for ever. */
 		fflush(NULL);
-		_exit(rc);
+		_exit(EXIT_SUCCESS);
 	}
-	return rc;
+	return EXIT_SUCCESS;
 }

@@ -5,21 +5,19 @@
  * For each request the caller calls request_begin(), then submit() for each of its operations in
  * order, then request_end(), then wait() until the request is complete.
  *
- * Errors: a negative errno, with one sentence in rt->why:
- * -ENODEV  no GPU, no such runtime, or no code object for the GPU (exit code 77)
- * -ERANGE  no device with that number (exit code 2)
- * others   failures (exit code 1)
+ * Errors: whatever fails ends the process with one sentence and its exit code: 77 if there is no GPU, no
+ * such runtime, or no code object for the GPU.
  *
  * Threads: the caller's one.
  */
 #ifndef KFDSHIM_TOOLS_KFDREPLAY_RT_H
 #define KFDSHIM_TOOLS_KFDREPLAY_RT_H
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tools/kfdreplay/hsa.h"
 #include "tools/kfdreplay/plan.h"
@@ -28,7 +26,6 @@ struct rt_hip;
 
 struct rt {
 	const struct rt_api *api;
-	bool opened;		/* the runtime is initialised */
 	bool given_up;		/* stop_queue() was called */
 	char gpu_name[64];	/* processor name of the GPU's ISA: "gfx90a" */
 	uint32_t compute_units; /* of the GPU */
@@ -42,17 +39,16 @@ struct rt {
 
 	struct rt_hsa hsa;
 	struct rt_hip *hip;
-	char why[256];
 };
 
 struct rt_api {
 	const char *name; /* "hsa" or "hip" */
 	/* Initialises the runtime for one device. Sets compute_units and gpu_name, from which the
 	 * caller makes the plan. */
-	int (*open)(struct rt *rt, unsigned device);
+	void (*open)(struct rt *rt, unsigned device);
 	/* Creates queue, memory and kernel for the plan. count: also the cells. */
-	int (*prepare)(struct rt *rt, const struct plan *plan, bool count);
-	/* Releases everything. Allowed after any failure, but not with a current request. */
+	void (*prepare)(struct rt *rt, const struct plan *plan, bool count);
+	/* Releases everything. Not with a current request. */
 	void (*close)(struct rt *rt);
 	/* Gives up the current request. HSA: destroys the queue, so that operations that have not
 	 * run yet never run. HIP: not possible; they end with the process. Only close() is allowed
@@ -60,15 +56,15 @@ struct rt_api {
 	void (*stop_queue)(struct rt *rt);
 	/* Makes `request` the current request. */
 	void (*request_begin)(struct rt *rt, const struct plan_request *request);
-	/* Submits the next operation of the request; there must be one.
-	 * -EAGAIN: the ring is full, nothing was done (HIP waits itself instead). */
-	int (*submit)(struct rt *rt);
+	/* Submits the next operation of the request; there must be one. Returns false if the ring is
+	 * full and nothing was done (HIP waits itself instead). */
+	bool (*submit)(struct rt *rt);
 	/* To be called after the last operation, or after any operation if the rest of the request
-	 * is given up. -EAGAIN as above. */
-	int (*request_end)(struct rt *rt);
+	 * is given up. Returns false as above. */
+	bool (*request_end)(struct rt *rt);
 	/* Waits for the end of the request, for timeout_ns of wall time (up to 1 ms longer).
-	 * Returns 1 if the request is complete, 0 if not, or -EIO. */
-	int (*wait)(struct rt *rt, uint64_t timeout_ns);
+	 * Returns true if the request is complete. */
+	bool (*wait)(struct rt *rt, uint64_t timeout_ns);
 	/* Returns the recorded time of the finished operations, divided by that of the whole
 	 * request: 0 to 1. HSA: a kernel counts as finished when the queue's read index has passed
 	 * its packet. On parts whose read index passes a packet when it starts, that is one kernel
@@ -79,14 +75,14 @@ extern const struct rt_api rt_by_hsa, rt_by_hip;
 
 #define RT_CELLS_BYTES_MAX (1ull << 32)
 
-/* Returns 0, or -E2BIG with a sentence in rt->why if the cells would need too much memory. */
-static inline int rt_check_cells(struct rt *rt, size_t bytes)
-{
-	if (bytes <= RT_CELLS_BYTES_MAX)
-		return 0;
-	snprintf(rt->why, sizeof(rt->why), "--count would need %zu MiB of cells for one request",
-		 bytes >> 20);
-	return -E2BIG;
-}
+enum { EXIT_USAGE = 2, EXIT_NOT_HERE = 77 };
+
+/* Prints "kfdreplay: TEXT" and ends the process at once: operations that are still on the GPU end with
+ * it, whereas exit handlers of HIP would wait for them, possibly for ever. */
+_Noreturn void fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Ends the process if the runtime has no device with this number. */
+void rt_check_device(unsigned device, unsigned devices);
+/* Returns the bytes of the cells that the plan needs; ends the process if they are too many. */
+size_t rt_cells_bytes(const struct plan *plan);
 
 #endif

@@ -97,80 +97,62 @@ static uint64_t model_of(const struct runner *r, uint64_t wall_ns)
 
 /* Write a byte to sync_write, to notify that everything is ready, and wait for a byte or the end of
  * file on sync_read. */
-static int wait_for_go(struct runner *r)
+static void wait_for_go(struct runner *r)
 {
 	const int fd = r->options->sync_read;
-	struct rt *rt = r->rt;
 	char byte = 'r';
 
 	if (fd < 0)
-		return 0;
-	if (write(r->options->sync_write, &byte, 1) != 1) {
-		snprintf(rt->why, sizeof(rt->why), "--sync-fd: cannot write to %d: %s",
-			 r->options->sync_write, strerror(errno));
-		return -EIO;
-	}
+		return;
+	if (write(r->options->sync_write, &byte, 1) != 1)
+		fail(EXIT_FAILURE, "--sync-fd: cannot write to %d: %s", r->options->sync_write,
+		     strerror(errno));
 	while (!stopped(r)) {
 		int ready = poll_one_ns(fd, POLLIN, clock_ns() + SLICE_NS);
 
-		if (ready < 0 || ready & POLLNVAL) {
-			snprintf(rt->why, sizeof(rt->why), "--sync-fd: cannot wait on %d", fd);
-			return -EIO;
-		}
-		if (ready > 0) {
-			if (read(fd, &byte, 1) < 0 && errno == EINTR)
-				continue;
-			return 0;
-		}
+		if (ready < 0 || ready & POLLNVAL)
+			fail(EXIT_FAILURE, "--sync-fd: cannot wait on %d", fd);
+		if (ready > 0 && (read(fd, &byte, 1) >= 0 || errno != EINTR))
+			return;
 	}
-	return 0;
 }
 
 /* Submit the operations of a request, until all are submitted or limit_ns() is reached. */
-static int submit_all(struct runner *r, const struct plan_request *request)
+static void submit_all(struct runner *r, const struct plan_request *request)
 {
 	const struct plan_op *ops = &r->plan->ops[request->first];
 	uint64_t begin = clock_ns();
 
 	while (r->rt->submitted < request->count) {
 		uint64_t limit = limit_ns(r);
-		int rc;
 
 		if (r->options->spaced) {
 			uint64_t at = begin + wall_of(r, ops[r->rt->submitted].launch_ns);
 
 			sleep_until(r, min_u64(at, limit));
 			if (stopped(r))
-				return 0;
+				return;
 		}
 		if (clock_ns() >= limit)
-			return 0;
-		rc = r->rt->api->submit(r->rt);
-		if (rc == -EAGAIN)
+			return;
+		if (!r->rt->api->submit(r->rt))
 			sleep_ns(RING_NAP_NS);
-		else if (rc)
-			return rc;
 	}
-	return 0;
 }
 
-/* Wait until the request is complete (returns 1) or the limit is reached (returns 0). The limit is
+/* Wait until the request is complete (returns true) or the limit is reached. The limit is
  * computed again for every slice of the wait, because a signal changes it. */
-static int wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
+static bool wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
 {
 	for (;;) {
 		uint64_t now = clock_ns(), until = limit(r);
-		int rc = r->rt->ended ? 0 : r->rt->api->request_end(r->rt);
 
-		if (rc && rc != -EAGAIN)
-			return rc;
-		if (rc == -EAGAIN)
+		if (!r->rt->ended && !r->rt->api->request_end(r->rt))
 			sleep_ns(RING_NAP_NS);
-		else if ((rc = r->rt->api->wait(r->rt,
-						until > now ? min_u64(until - now, SLICE_NS) : 0)))
-			return rc;
+		else if (r->rt->api->wait(r->rt, until > now ? min_u64(until - now, SLICE_NS) : 0))
+			return true;
 		if (clock_ns() >= until)
-			return 0;
+			return false;
 	}
 }
 
@@ -204,47 +186,36 @@ static void check_cells(struct runner *r, const struct plan_request *request)
 	out->count.submitted += used;
 }
 
-/* Run one request. Returns 1 if it is complete (the caller counts it), 0 if it was not complete
- * within the window, or a negative errno. */
-static int serve(struct runner *r, const struct plan_request *request)
+/* Run one request. Returns true if it is complete within the window (the caller counts it). */
+static bool serve(struct runner *r, const struct plan_request *request)
 {
-	int rc;
-
 	r->rt->api->request_begin(r->rt, request);
 	r->under_way = request;
-	rc = submit_all(r, request);
-	if (rc == 0 && r->rt->submitted == 0) {
+	submit_all(r, request);
+	if (r->rt->submitted == 0) {
 		r->under_way = NULL;
-		return 0;
+		return false;
 	}
-	if (rc == 0)
-		rc = wait_done(r, limit_ns);
-	if (rc == 1 && r->rt->submitted == request->count) {
-		r->last_done_ns = clock_ns();
-		r->under_way = NULL;
-		check_cells(r, request);
-		return 1;
-	}
-	return rc < 0 ? rc : 0;
+	if (!wait_done(r, limit_ns) || r->rt->submitted < request->count)
+		return false;
+	r->last_done_ns = clock_ns();
+	r->under_way = NULL;
+	check_cells(r, request);
+	return true;
 }
 
 /* The window has ended, but the current request is not complete. Let it finish, or cut it off. */
-static int give_up(struct runner *r)
+static void give_up(struct runner *r)
 {
 	const struct plan_request *request = r->under_way;
-	int rc;
 
 	r->out->steps += r->rt->api->finished_share(r->rt);
-	rc = wait_done(r, drain_limit_ns);
-	if (rc < 0)
-		return rc;
-	if (rc == 0) {
+	if (!wait_done(r, drain_limit_ns)) {
 		fprintf(stderr, "kfdreplay: the last request was still running and was cut off\n");
 		r->rt->api->stop_queue(r->rt);
 	}
 	check_cells(r, request);
 	r->under_way = NULL;
-	return 0;
 }
 
 static void show_progress(struct runner *r, bool last)
@@ -266,7 +237,7 @@ static void next_arrival(struct runner *r)
 }
 
 /* Run requests until the window ends. */
-static int serve_all(struct runner *r)
+static void serve_all(struct runner *r)
 {
 	const struct run_options *o = r->options;
 	struct stats *stats = &r->out->stats;
@@ -274,7 +245,6 @@ static int serve_all(struct runner *r)
 	for (size_t i = 0; o->requests == 0 || i < o->requests; i++) {
 		const struct plan_request *request = &r->plan->requests[i % r->plan->request_count];
 		uint64_t from = clock_ns(), begin;
-		int rc;
 
 		show_progress(r, false);
 		if (o->open_loop) {
@@ -282,23 +252,18 @@ static int serve_all(struct runner *r)
 			sleep_until(r, min_u64(from, r->end_ns));
 		}
 		if (stopped(r) || from >= r->end_ns || (begin = clock_ns()) >= r->end_ns)
-			return 0;
+			return;
 		if (o->times)
 			request_times_begin(o->times, r->due_ns, model_of(r, begin - r->start_ns));
 		next_arrival(r);
-		rc = serve(r, request);
-		if (rc <= 0)
-			return rc;
+		if (!serve(r, request))
+			return;
 		if (o->times)
 			request_times_end(o->times, model_of(r, r->last_done_ns - r->start_ns));
-		rc = stats_add(stats, model_of(r, r->last_done_ns - from));
-		if (rc) {
-			snprintf(r->rt->why, sizeof(r->rt->why), "out of memory");
-			return rc;
-		}
+		if (stats_add(stats, model_of(r, r->last_done_ns - from)))
+			fail(EXIT_FAILURE, "out of memory");
 		r->out->busy_ns += (double)request->duration_ns;
 	}
-	return 0;
 }
 
 /* Compute the values that depend on the end of the window. In an open loop this includes the
@@ -322,29 +287,25 @@ static void close_books(struct runner *r)
 	}
 }
 
-int run(struct rt *rt, const struct plan *plan, const struct run_options *options,
-	struct run_result *out)
+void run(struct rt *rt, const struct plan *plan, const struct run_options *options,
+	 struct run_result *out)
 {
 	struct runner r = {
 		.rt = rt, .plan = plan, .options = options, .out = out, .end_ns = UINT64_MAX};
-	int rc;
 
 	*out = (struct run_result){0};
 	/* The default timer slack of 50 us would be a large part of a short latency. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	r.arrivals = options->arrivals;
 	r.due_ns = options->open_loop ? arrivals_next(&r.arrivals) : 0;
-	rc = wait_for_go(&r);
-	if (rc)
-		return rc;
+	wait_for_go(&r);
 	r.start_ns = r.last_done_ns = clock_ns();
 	if (options->seconds > 0)
 		r.end_ns = r.start_ns + (uint64_t)(options->seconds * 1e9);
 	r.progress_ns = isatty(STDERR_FILENO) ? r.start_ns : 0;
-	rc = serve_all(&r);
-	if (rc)
-		return rc;
+	serve_all(&r);
 	close_books(&r);
 	show_progress(&r, true);
-	return r.under_way ? give_up(&r) : 0;
+	if (r.under_way)
+		give_up(&r);
 }

@@ -56,8 +56,8 @@ struct run_result {
 
 /* Makes the first SIGTERM or SIGINT end the run. A second one ends the process. */
 void run_catch_signals(void);
-/* Does the run. Returns 0, or a negative errno with a sentence in rt->why. */
-int run(struct rt *rt, const struct plan *plan, const struct run_options *options,
-	struct run_result *out);
+/* Does the run. */
+void run(struct rt *rt, const struct plan *plan, const struct run_options *options,
+	 struct run_result *out);
 
 #endif

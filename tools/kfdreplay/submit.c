@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Submits requests to the HSA queue: packets, copies, and the wait for the end.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,15 +23,13 @@ int hsa_name_length(hsa_status_t status)
 	return (int)strcspn(hsa_name(status), ":");
 }
 
-static int queue_failed(struct rt *rt)
+static void check_queue(struct rt *rt)
 {
 	hsa_status_t status = __atomic_load_n(&rt->hsa.queue_status, __ATOMIC_ACQUIRE);
 
-	if (status == HSA_STATUS_SUCCESS)
-		return 0;
-	snprintf(rt->why, sizeof(rt->why), "the queue was stopped by an error: %.*s",
-		 hsa_name_length(status), hsa_name(status));
-	return -EIO;
+	if (status != HSA_STATUS_SUCCESS)
+		fail(EXIT_FAILURE, "the queue was stopped by an error: %.*s",
+		     hsa_name_length(status), hsa_name(status));
 }
 
 static bool ring_full(const struct rt *rt)
@@ -110,8 +107,8 @@ static hsa_signal_t next_link(struct rt *rt)
 	return link;
 }
 
-int hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
-	     hsa_signal_t done)
+void hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
+	      hsa_signal_t done)
 {
 	bool from_host = kind == PLAN_H2D, to_host = kind == PLAN_D2H;
 	const void *from = from_host ? rt->hsa.host_buffer : rt->hsa.device_buffer[0];
@@ -120,11 +117,9 @@ int hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signa
 							from, from_host ? rt->hsa.cpu : rt->hsa.gpu,
 							bytes, after ? 1 : 0, after, done);
 
-	if (status == HSA_STATUS_SUCCESS)
-		return 0;
-	snprintf(rt->why, sizeof(rt->why), "a copy of %" PRIu64 " bytes was refused: %.*s", bytes,
-		 hsa_name_length(status), hsa_name(status));
-	return -EIO;
+	if (status != HSA_STATUS_SUCCESS)
+		fail(EXIT_FAILURE, "a copy of %" PRIu64 " bytes was refused: %.*s", bytes,
+		     hsa_name_length(status), hsa_name(status));
 }
 
 void hsa_request_begin(struct rt *rt, const struct plan_request *request)
@@ -140,19 +135,15 @@ void hsa_request_begin(struct rt *rt, const struct plan_request *request)
 
 /* A copy after kernels waits for the link signal of the last kernel; a copy after a copy, for that
  * of the copy. */
-static int submit_copy(struct rt *rt, const struct plan_op *op, bool last, struct rt_mark *mark)
+static void submit_copy(struct rt *rt, const struct plan_op *op, bool last, struct rt_mark *mark)
 {
 	hsa_signal_t done = last ? rt->hsa.done : next_link(rt);
-	int rc =
-		hsa_copy(rt, op->kind, op->bytes, rt->hsa.linked ? &rt->hsa.last_link : NULL, done);
 
-	if (rc)
-		return rc;
+	hsa_copy(rt, op->kind, op->bytes, rt->hsa.linked ? &rt->hsa.last_link : NULL, done);
 	mark->signal = done;
 	rt->hsa.last_link = done;
 	rt->hsa.linked = true;
 	rt->hsa.after_copy = true;
-	return 0;
 }
 
 /* A kernel releases its writes to system scope if the host or a copy engine reads next, that is if
@@ -175,55 +166,49 @@ static void submit_kernel(struct rt *rt, const struct plan_op *op, bool last, st
 	rt->hsa.after_copy = false;
 }
 
-int hsa_submit(struct rt *rt)
+bool hsa_submit(struct rt *rt)
 {
 	const struct plan_op *op = &rt->plan->ops[rt->request->first + rt->submitted];
 	bool last = rt->submitted + 1 == rt->request->count;
 	struct rt_mark *mark = &rt->hsa.marks[rt->submitted];
-	int rc = queue_failed(rt);
 
-	if (rc)
-		return rc;
+	check_queue(rt);
 	*mark = (struct rt_mark){0};
-	if (op->kind != PLAN_SPIN) {
-		rc = submit_copy(rt, op, last, mark);
-		if (rc)
-			return rc;
-	} else {
-		if (ring_full(rt))
-			return -EAGAIN;
+	if (op->kind != PLAN_SPIN)
+		submit_copy(rt, op, last, mark);
+	else if (ring_full(rt))
+		return false;
+	else
 		submit_kernel(rt, op, last, mark);
-	}
 	rt->submitted++;
 	rt->ended = last;
-	return 0;
+	return true;
 }
 
-int hsa_request_end(struct rt *rt)
+bool hsa_request_end(struct rt *rt)
 {
 	if (rt->ended)
-		return 0;
+		return true;
+	check_queue(rt);
 	if (ring_full(rt))
-		return queue_failed(rt) ? -EIO : -EAGAIN;
+		return false;
 	publish_barrier(rt, HSA_FENCE_SCOPE_SYSTEM, rt->hsa.after_copy ? &rt->hsa.last_link : NULL,
 			rt->hsa.done);
 	rt->ended = true;
-	return 0;
+	return true;
 }
 
-int hsa_wait(struct rt *rt, uint64_t timeout_ns)
+bool hsa_wait(struct rt *rt, uint64_t timeout_ns)
 {
 	uint64_t ticks = (uint64_t)((double)timeout_ns * (double)rt->hsa.clock_hz / 1e9);
 	hsa_signal_value_t value = hsa_signal_wait_scacquire(rt->hsa.done, HSA_SIGNAL_CONDITION_LT,
 							     1, ticks, HSA_WAIT_STATE_BLOCKED);
 
-	if (value == 0)
-		return 1;
-	if (value < 0) {
-		snprintf(rt->why, sizeof(rt->why), "the runtime reports a failed operation");
-		return -EIO;
-	}
-	return queue_failed(rt);
+	if (value < 0)
+		fail(EXIT_FAILURE, "the runtime reports a failed operation");
+	if (value)
+		check_queue(rt);
+	return value == 0;
 }
 
 double hsa_finished_share(const struct rt *rt)

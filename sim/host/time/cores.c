@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 
 #include "sim/host/time/library.h"
-#include "sim/host/time/next.h"
 
 static bool take_turns(void)
 {

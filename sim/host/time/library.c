@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/host/time/library.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -58,10 +59,25 @@ struct time_page *time_page(void)
 	return page;
 }
 
+const struct next_calls *next(void)
+{
+	static struct next_calls found;
+	static _Atomic bool is_found;
+
+	if (atomic_load_explicit(&is_found, memory_order_acquire))
+		return &found;
+#define NEXT(name) *(void **)&found.name = dlsym(RTLD_NEXT, #name);
+#include "sim/host/time/next.def"
+#undef NEXT
+	atomic_store_explicit(&is_found, true, memory_order_release);
+	return &found;
+}
+
 /* Maps the page before the program can close, hide or forbid what is needed for it. */
 __attribute__((constructor)) static void start(void)
 {
 	time_page();
+	next();
 }
 
 /* Returns the slot of the calling thread, requested from the supervisor at first; NULL: none. */

@@ -15,11 +15,16 @@
 #define KFDSHIM_SIM_HOST_TIME_LIBRARY_H
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sim/host/time/page.h"
 
@@ -173,6 +178,19 @@ long poll_until(struct pollfd *fds, unsigned long n, uint64_t until, const sigse
 void clock_read(unsigned weight);
 /* The calling thread has slept in a regular wait, so it does not spin: resets the count. */
 void clock_waited(void);
+
+/* ---- the C library's own functions, for calls that are not in virtual time ---- */
+/* One pointer for each function of next.def, with that function's type. */
+struct next_calls {
+#define NEXT(name) __typeof__(&(name)) name;
+#include "sim/host/time/next.def"
+#undef NEXT
+};
+
+/* Returns the table. It is filled when the library starts, or earlier if a constructor of another
+ * library makes such a call. It is not filled later, because dlsym() must not run in a signal
+ * handler. Any thread. */
+const struct next_calls *next(void);
 
 /* ---- timers.c, timer_threads.c ---- */
 /* Makes a TIME_IOC_TIMER call (timer_call.h), again after a signal handler has run.

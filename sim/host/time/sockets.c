@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "sim/host/time/library.h"
-#include "sim/host/time/next.h"
 
 #define NAP_MIN_NS 20000u
 #define NAP_MAX_NS 1000000u

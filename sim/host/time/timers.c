@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "sim/host/time/library.h"
-#include "sim/host/time/next.h"
 #include "sim/host/time/timer_call.h"
 
 #define ID_BASE 0x4b000000ul

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "tools/kfdreplay/arrivals_file.h"
+#include "tools/kfdreplay/arrivals.h"
 #include "tools/kfdreplay/request_times.h"
 
 static char path[] = "/tmp/kfdreplay-arrivals-XXXXXX";

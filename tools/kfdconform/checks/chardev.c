@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* The entry of the driver: ioctl numbers, argument structures and pointers. */
+#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/harness.h"
@@ -27,42 +30,38 @@ static int version_by(int fd, unsigned direction, void *to, size_t size)
 	return r < 0 ? -errno : r;
 }
 
-void check_unknown_ioctl_is_enotty(void)
+RULE_CHECK(unknown_ioctl_is_enotty, gpu_open(&gpu))
 {
 	char data[64] = {0};
 
-	gpu_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, 0x29, data, sizeof data), -ENOTTY);
 	CHECK_IS(harness_ioctl(gpu.kfd, 0x7f, data, sizeof data), -ENOTTY);
 	CHECK_IS(harness_ioctl(gpu.kfd, 0, data, sizeof data), -ENOTTY);
 }
 
-void check_version_is_one_dot(void)
+RULE_CHECK(version_is_one_dot, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_version_args version = {0};
 
-	gpu_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	CHECK_IS(version.major_version, 1);
 	CHECK(version.minor_version >= 13);
 }
 
-void check_retired_ioctls_are_eperm(void)
+RULE_CHECK(retired_ioctls_are_eperm, gpu_open(&gpu))
 {
 	char data[64] = {0};
 
-	gpu_open(&gpu);
 	for (unsigned nr = 0x0d; nr <= 0x10; nr++)
 		CHECK_IS(harness_ioctl(gpu.kfd, nr, data, 16), -EPERM);
 	/* The arguments are copied in first. */
 	CHECK_IS(harness_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
 }
 
-void check_direction_does_not_count(void)
+RULE_CHECK(direction_does_not_count, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_version_args version;
 
-	gpu_open(&gpu);
 	for (unsigned direction = 0; direction < 4; direction++) {
 		memset(&version, 0, sizeof version);
 		CHECK_IS(version_by(gpu.kfd, direction, &version, sizeof version), 0);
@@ -70,11 +69,10 @@ void check_direction_does_not_count(void)
 	}
 }
 
-void check_short_structure_is_zero_padded(void)
+RULE_CHECK(short_structure_is_zero_padded, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_version_args version = {77, 77};
 
-	gpu_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, 4), 0);
 	CHECK_IS(version.major_version, 1);
 	CHECK_IS(version.minor_version, 77); /* beyond the size that the caller has passed */
@@ -102,22 +100,20 @@ void check_long_structure_is_cut(void)
 	CHECK_IS(big.rest[sizeof big.rest - 1], 0x5a);
 }
 
-void check_bad_pointer_is_efault(void)
+RULE_CHECK(bad_pointer_is_efault, gpu_open(&gpu))
 {
 	char *page = pages_new(PAGE);
 
-	gpu_open(&gpu);
 	CHECK(!munmap(page, PAGE));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, page, 40), -EFAULT);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, 24), -EFAULT);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DBG_TRAP, NULL, 32), -EFAULT);
 }
 
-void check_unwritable_results_are_efault(void)
+RULE_CHECK(unwritable_results_are_efault, gpu_open(&gpu))
 {
 	struct kfd_ioctl_destroy_queue_args *page;
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	page = pages_new(PAGE);
 	page->queue_id = queue.id;
@@ -126,9 +122,8 @@ void check_unwritable_results_are_efault(void)
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL); /* the queue is destroyed nevertheless */
 }
 
-void check_results_come_back_with_an_error(void)
+RULE_CHECK(results_come_back_with_an_error, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	queue_args(&gpu, &queue, &args);
 	/* Too small: the driver changes it to 1024 before it detects the wrong type. */
 	args.ring_size = 512;
@@ -137,11 +132,10 @@ void check_results_come_back_with_an_error(void)
 	CHECK_IS(args.ring_size, 1024);
 }
 
-void check_update_is_not_copied_back(void)
+RULE_CHECK(update_is_not_copied_back, gpu_open(&gpu))
 {
 	struct kfd_ioctl_update_queue_args *page;
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	page = pages_new(PAGE);
 	page->ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu;
@@ -162,11 +156,10 @@ static void signal_soon(void)
 /* If the driver is a program, the kernel now and then does not report to it that a signal
  * came before the answer, so a few repeated calls are allowed. A driver that repeats calls
  * does so every time. */
-void check_signals_repeat_no_call(void)
+RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
 {
 	unsigned repeated = 0, last = 0;
 
-	gpu_open(&gpu);
 	queue_args(&gpu, &queue, &args);
 	signal_handle(SIGALRM, SA_RESTART);
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -179,4 +172,37 @@ void check_signals_repeat_no_call(void)
 		repeated += queue_destroy(&gpu, queue.id) == -EINVAL;
 	}
 	CHECK(repeated <= ROUNDS / 10);
+}
+
+/* ---- CRIU_OP: required capabilities and invalid operations. No process is paused here. ---- */
+
+#define NEEDED (1ull << CAP_SYS_ADMIN | 1ull << CAP_CHECKPOINT_RESTORE)
+
+static int criu(uint32_t op)
+{
+	struct kfd_ioctl_criu_args criu_args = {.op = op};
+
+	return harness_ioctl(gpu.kfd, KFDABI_CRIU_OP, &criu_args, sizeof criu_args);
+}
+
+RULE_CHECK(criu_needs_a_capability, gpu_open(&gpu))
+{
+	capabilities_drop(NEEDED);
+	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EACCES);
+	CHECK_IS(criu(KFD_CRIU_OP_PROCESS_INFO), -EACCES);
+	CHECK_IS(criu(77), -EACCES);
+}
+
+RULE_CHECK(criu_unknown_op_is_einval, gpu_open(&gpu))
+{
+	if (!(capabilities_drop(0) & NEEDED))
+		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
+	CHECK_IS(criu(77), -EINVAL);
+}
+
+RULE_CHECK(criu_unpause_of_what_runs_is_einval, gpu_open(&gpu))
+{
+	if (!(capabilities_drop(0) & NEEDED))
+		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
+	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EINVAL);
 }

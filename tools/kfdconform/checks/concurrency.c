@@ -99,13 +99,12 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 /* A snapshot that waits until CREATE_QUEUE releases the process collects the first NEW. If no
  * snapshot happens between the two, both look like one. Therefore several threads take snapshots,
  * so that one of them is probably waiting. */
-void check_new_is_set_twice(void)
+RULE_CHECK(new_is_set_twice, self_debug_open(1))
 {
 	struct watcher watchers[WATCHERS] = {0};
 	struct creator creator = {0};
 	pthread_t holder;
 
-	self_debug_open(1);
 	queue_args(&self.gpu, &creator.queue, &creator.args);
 	for (unsigned i = 0; i < WATCHERS; i++) {
 		watchers[i].creator = &creator;

@@ -27,17 +27,15 @@ static void open_context(struct gpu_file *out)
 	gpu_acquire_vm(out);
 }
 
-void check_create_process_is_enotty(void)
+RULE_CHECK(create_process_is_enotty, gpu_open(&own))
 {
-	gpu_open(&own);
 	CHECK_IS(create_process(own.kfd), -ENOTTY);
 }
 
-void check_context_has_own_queue_ids(void)
+RULE_CHECK(context_has_own_queue_ids, gpu_open(&own))
 {
 	struct raw_queue one, two;
 
-	gpu_open(&own);
 	queue_new(&own, &one);
 	CHECK_IS(one.id, 0);
 	open_context(&context);
@@ -48,31 +46,28 @@ void check_context_has_own_queue_ids(void)
 	CHECK_IS(queue_destroy(&own, 0), 0); /* the queue of the primary context */
 }
 
-void check_context_of_a_context_is_einval(void)
+RULE_CHECK(context_of_a_context_is_einval, gpu_open(&own))
 {
-	gpu_open(&own);
 	CHECK_IS(create_process(own.kfd), 0);
 	CHECK_IS(create_process(own.kfd), -EINVAL);
 }
 
-void check_context_cannot_debug(void)
+RULE_CHECK(context_cannot_debug, gpu_open(&own))
 {
 	struct kfdabi_runtime_info info;
 
-	gpu_open(&own);
 	open_context(&context);
 	CHECK_IS(trap_enable(context.kfd, getpid(), 0, STDERR_FILENO, &info), -EOPNOTSUPP);
 	CHECK_IS(trap_disable(context.kfd, 0x3ffffff0), -EOPNOTSUPP);
 	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 }
 
-void check_context_is_not_debugged(void)
+RULE_CHECK(context_is_not_debugged, gpu_open(&own))
 {
 	struct kfdabi_runtime_info info;
 	struct raw_queue queues[3];
 	uint32_t n = 0;
 
-	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	queue_new(&own, &queues[0]);
 	open_context(&context);
@@ -84,13 +79,12 @@ void check_context_is_not_debugged(void)
 	CHECK_IS(n, 1);
 }
 
-void check_proc_context_has_a_folder(void)
+RULE_CHECK(proc_context_has_a_folder, gpu_open(&own))
 {
 	struct gpu_file contexts[2];
 	struct raw_queue queue;
 	char path[96];
 
-	gpu_open(&own);
 	snprintf(path, sizeof path, DIR "/%d/queues", (int)getpid());
 	if (access(path, F_OK))
 		SKIP("kfd/proc does not show this process: another pid namespace");
@@ -105,12 +99,11 @@ void check_proc_context_has_a_folder(void)
 	CHECK(access(path, F_OK)); /* not among the queues of the primary context */
 }
 
-void check_context_ends_with_descriptor(void)
+RULE_CHECK(context_ends_with_descriptor, gpu_open(&own))
 {
 	struct raw_queue queue;
 	char path[96];
 
-	gpu_open(&own);
 	queue_new(&own, &queue);
 	open_context(&context);
 	queue_new(&context, &queue);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What SUSPEND writes to the save areas. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"
@@ -52,20 +53,18 @@ static void check_shape(const struct raw_queue *queue, uint32_t xcc)
 	CHECK_IS(h.wave_offset - h.wave_bytes, shape->ctl_stack_bytes);
 }
 
-void check_save_area_header_after_suspend(void)
+RULE_CHECK(save_area_header_after_suspend, self_debug_open(1))
 {
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
 	check_shape(&self.queues[0], 0);
 }
 
-void check_save_area_header_has_16_bytes(void)
+RULE_CHECK(save_area_header_has_16_bytes, self_debug_open(1))
 {
 	const char *bytes;
 
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
@@ -74,9 +73,8 @@ void check_save_area_header_has_16_bytes(void)
 		CHECK_IS(bytes[i], FILL);
 }
 
-void check_save_area_header_at_each_suspend(void)
+RULE_CHECK(save_area_header_at_each_suspend, self_debug_open(1))
 {
-	self_debug_open(1);
 	for (int i = 0; i < 3; i++) {
 		fill(&self.queues[0]);
 		self_debug_suspend_one(&self.queues[0]); /* also if it is suspended already */
@@ -84,9 +82,8 @@ void check_save_area_header_at_each_suspend(void)
 	}
 }
 
-void check_save_area_header_of_every_queue(void)
+RULE_CHECK(save_area_header_of_every_queue, self_debug_open(2))
 {
-	self_debug_open(2);
 	fill(&self.queues[0]);
 	fill(&self.queues[1]);
 	self_debug_suspend_one(&self.queues[0]);
@@ -94,19 +91,17 @@ void check_save_area_header_of_every_queue(void)
 	CHECK(written(&self.queues[1], 0));
 }
 
-void check_save_area_header_needs_a_success(void)
+RULE_CHECK(save_area_header_needs_a_success, self_debug_open(1))
 {
 	uint32_t id = 900;
 
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	CHECK_IS(self_debug_suspend(&id, 1), 0);
 	CHECK(!written(&self.queues[0], 0));
 }
 
-void check_save_area_header_is_per_xcc(void)
+RULE_CHECK(save_area_header_is_per_xcc, self_debug_open(1))
 {
-	self_debug_open(1);
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
 	for (uint32_t xcc = 0; xcc < self.gpu.shape.xccs; xcc++) {
@@ -115,15 +110,13 @@ void check_save_area_header_is_per_xcc(void)
 	}
 }
 
-void check_save_area_header_tells_the_live_state(void)
+RULE_CHECK(save_area_header_tells_the_live_state, self_debug_open(1))
 {
-	struct raw_queue *queue;
 	struct signal *work;
 	struct area_header h;
 	double left;
+	struct raw_queue *queue = &self.queues[0];
 
-	self_debug_open(1);
-	queue = &self.queues[0];
 	self_debug_suspend_one(queue);
 	h = header_of(queue, 0);
 	CHECK_IS(h.stack_bytes, 0);
@@ -136,4 +129,68 @@ void check_save_area_header_tells_the_live_state(void)
 	check_shape(queue, 0);
 	self_debug_resume_one(queue);
 	CHECK(self_debug_done(work));
+}
+
+/* ---- GET_QUEUE_WAVE_STATE of a queue that is not on the GPU ---- */
+
+#define HEADER_BYTES 16u
+
+/* What GET_QUEUE_WAVE_STATE has copied last. */
+static struct {
+	uint32_t stack, waves;
+} sizes;
+
+/* GET_QUEUE_WAVE_STATE: copies the saved state to `to`. */
+static int wave_state(const struct raw_queue *queue, void *to)
+{
+	struct kfd_ioctl_get_queue_wave_state_args args = {
+		.ctl_stack_address = (uint64_t)(uintptr_t)to, .queue_id = queue->id};
+	int r = harness_ioctl(queue->gpu->kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
+
+	sizes.stack = args.ctl_stack_used_size;
+	sizes.waves = args.save_area_used_size;
+	return r;
+}
+
+RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
+{
+	struct signal *work;
+	double left;
+	struct raw_queue *queue = &self.queues[0];
+
+	self_debug_suspend_one(queue);
+	CHECK_IS(wave_state(queue, queue->save.cpu), 0);
+	CHECK_IS(sizes.stack, 0);
+	CHECK_IS(sizes.waves, 0);
+	self_debug_resume_one(queue);
+	work = self_debug_suspend_at_work(queue, &left);
+	CHECK_IS(wave_state(queue, queue->save.cpu), 0);
+	CHECK(sizes.stack > 0 && sizes.stack <= self.gpu.shape.ctl_stack_bytes);
+	CHECK(sizes.waves > 0 && sizes.waves <= self.gpu.shape.cwsr_bytes);
+	self_debug_resume_one(queue);
+	CHECK(self_debug_done(work));
+}
+
+/* The target can be any memory. The parts of the XCCs are one save area size of the queue apart. */
+RULE_CHECK(wave_state_is_copied, self_debug_open(1))
+{
+	uint32_t header[HEADER_BYTES / 4];
+	const struct gpu_shape *shape = &self.gpu.shape;
+	char *to = pages_new(shape->save_mapping);
+
+	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++)
+		memset(to + (uint64_t)xcc * shape->cwsr_bytes, FILL, HEADER_BYTES);
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK_IS(wave_state(&self.queues[0], to), 0);
+	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++) {
+		memcpy(header, to + (uint64_t)xcc * shape->cwsr_bytes, sizeof header);
+		CHECK_IS(header[0] + header[1], shape->ctl_stack_bytes); /* offset and size */
+		CHECK_IS(header[2] - header[3], shape->ctl_stack_bytes);
+	}
+}
+
+RULE_CHECK(wave_state_into_nothing_is_efault, self_debug_open(1))
+{
+	self_debug_suspend_one(&self.queues[0]);
+	CHECK_IS(wave_state(&self.queues[0], NULL), -EFAULT);
 }

@@ -14,6 +14,7 @@
 #define DIMENSION_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID)
 #define ALL_MASK (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
+static struct gpu_file own;
 static int kfd, events;
 static struct scripted_child child;
 
@@ -88,9 +89,8 @@ static void start(uint64_t mask)
 	CHECK_IS(dots(events), 0);
 }
 
-void check_dbg_fd_one_dot_an_event(void)
+RULE_CHECK(dbg_fd_one_dot_an_event, start(NEW_MASK))
 {
-	start(NEW_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(dots(events), 1);
 	scripted_do(&child, 'q');
@@ -98,44 +98,38 @@ void check_dbg_fd_one_dot_an_event(void)
 	CHECK_IS(dots(events), 2);
 }
 
-void check_dbg_fd_not_subscribed_no_dot(void)
+RULE_CHECK(dbg_fd_not_subscribed_no_dot, start(RUNTIME_MASK))
 {
-	start(RUNTIME_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(dots(events), 0);
 }
 
-void check_dbg_fd_pending_at_enable_no_dot(void)
+RULE_CHECK(dbg_fd_pending_at_enable_no_dot, debugged(&child, &kfd, NEW_MASK, &events))
 {
-	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(query(0), 0); /* although it is pending */
 	CHECK(event.status & NEW_MASK);
 }
 
-void check_dbg_fd_hangs_up_at_disable(void)
+RULE_CHECK(dbg_fd_hangs_up_at_disable, debugged(&child, &kfd, NEW_MASK, &events))
 {
-	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 	CHECK_IS(dots_within(1000), -1);
 }
 
-void check_dbg_fd_hangs_up_at_exit(void)
+RULE_CHECK(dbg_fd_hangs_up_at_exit, debugged(&child, &kfd, NEW_MASK, &events))
 {
-	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(dots(events), 0);
 	scripted_kill(&child);
 	CHECK_IS(dots_within(1000), -1);
 }
 
-void check_dbg_fd_eventfd_hears_nothing(void)
+RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&own))
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	struct gpu_file own;
 
-	gpu_open(&own);
 	kfd = own.kfd;
 	scripted_start(&child, "or");
 	seize(child.pid);
@@ -144,12 +138,10 @@ void check_dbg_fd_eventfd_hears_nothing(void)
 	CHECK_IS(dots(fd), 0);
 }
 
-void check_dbg_fd_may_be_anything_open(void)
+RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&own))
 {
 	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/status"};
-	struct gpu_file own;
 
-	gpu_open(&own);
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
 
@@ -159,11 +151,8 @@ void check_dbg_fd_may_be_anything_open(void)
 	}
 }
 
-void check_exceptions_need_a_session(void)
+RULE_CHECK(exceptions_need_a_session, gpu_open(&own))
 {
-	struct gpu_file own;
-
-	gpu_open(&own);
 	kfd = own.kfd;
 	scripted_start(&child, "orqqd");
 	seize(child.pid);
@@ -174,9 +163,8 @@ void check_exceptions_need_a_session(void)
 	CHECK_IS(query(ALL_MASK), -EAGAIN); /* the deletion was not raised */
 }
 
-void check_set_exceptions_writes_pending(void)
+RULE_CHECK(set_exceptions_writes_pending, start(0))
 {
-	start(0);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(set_enabled(NEW_MASK), 0);
@@ -185,9 +173,8 @@ void check_set_exceptions_writes_pending(void)
 	CHECK_IS(dots(events), 0);
 }
 
-void check_query_event_none_is_eagain(void)
+RULE_CHECK(query_event_none_is_eagain, start(ALL_MASK))
 {
-	start(ALL_MASK);
 	CHECK_IS(query(0), -EAGAIN);
 	CHECK_IS(event.status, 0);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
@@ -195,9 +182,8 @@ void check_query_event_none_is_eagain(void)
 	CHECK_IS(query(0), -EAGAIN); /* pending, but not enabled */
 }
 
-void check_query_event_newest_queue_first(void)
+RULE_CHECK(query_event_newest_queue_first, start(NEW_MASK))
 {
-	start(NEW_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(scripted_do(&child, 'q'), 2);
 	CHECK_IS(query(NEW_MASK), 0);
@@ -208,9 +194,8 @@ void check_query_event_newest_queue_first(void)
 	CHECK_IS(query(NEW_MASK), -EAGAIN);
 }
 
-void check_query_event_gives_whole_status(void)
+RULE_CHECK(query_event_gives_whole_status, start(DIMENSION_MASK))
 {
-	start(DIMENSION_MASK);
 	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(scripted_do(&child, 'q'), 0); /* raises NEW, which is not enabled */
 	CHECK_IS(scripted_do(&child, 'b'), 0);
@@ -219,9 +204,8 @@ void check_query_event_gives_whole_status(void)
 	CHECK_IS(event.status, DIMENSION_MASK | NEW_MASK);
 }
 
-void check_query_event_clears_given_bits(void)
+RULE_CHECK(query_event_clears_given_bits, start(NEW_MASK | RUNTIME_MASK))
 {
-	start(NEW_MASK | RUNTIME_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(query(RUNTIME_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK);
@@ -230,9 +214,8 @@ void check_query_event_clears_given_bits(void)
 	CHECK_IS(query(0), -EAGAIN);
 }
 
-void check_query_event_queues_then_process(void)
+RULE_CHECK(query_event_queues_then_process, debugged(&child, &kfd, ALL_MASK, &events))
 {
-	debugged(&child, &kfd, ALL_MASK, &events);
 	scripted_send(&child, 'R'); /* this call sleeps; the process has an exception then */
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(NEW_MASK), 0);
@@ -251,18 +234,16 @@ void check_query_info_null_is_einval(void)
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
-void check_query_info_bad_source_is_einval(void)
+RULE_CHECK(query_info_bad_source_is_einval, debugged(&child, &kfd, NEW_MASK, NULL))
 {
-	debugged(&child, &kfd, NEW_MASK, NULL);
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 5, room, false), -EINVAL);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, 1, room, false), -EINVAL);
 	CHECK_IS(query_info(40, 0, room, false), -EINVAL); /* no such code */
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
-void check_query_info_not_raised_is_enodata(void)
+RULE_CHECK(query_info_not_raised_is_enodata, debugged(&child, &kfd, NEW_MASK, NULL))
 {
-	debugged(&child, &kfd, NEW_MASK, NULL);
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_WAVE_TRAP, 0, room, false), -ENODATA);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, gpu_id(), room, false), -ENODATA);
 	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, room, false), -ENODATA);
@@ -281,17 +262,15 @@ void check_query_info_runtime(void)
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 }
 
-void check_query_info_clears_on_demand(void)
+RULE_CHECK(query_info_clears_on_demand, debugged(&child, &kfd, NEW_MASK, NULL))
 {
-	debugged(&child, &kfd, NEW_MASK, NULL);
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, i == 1), 0);
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), -ENODATA);
 }
 
-void check_queue_delete_raised(void)
+RULE_CHECK(queue_delete_raised, start(DELETE_MASK))
 {
-	start(DELETE_MASK);
 	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(DELETE_MASK), 0);
@@ -300,9 +279,8 @@ void check_queue_delete_raised(void)
 	CHECK_IS(event.queue_id, 0);
 }
 
-void check_packet_error_goes_to_debugger(void)
+RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 {
-	start(DIMENSION_MASK);
 	CHECK(scripted_do(&child, 'h') == 0);
 	CHECK_IS(scripted_do(&child, 'b'), 0);
 	CHECK_IS(dots_within(1000), 1);
@@ -319,18 +297,16 @@ void check_packet_error_goes_to_debugger(void)
 	CHECK_IS(scripted_do(&child, 'B'), 1);
 }
 
-void check_packet_error_goes_to_runtime(void)
+RULE_CHECK(packet_error_goes_to_runtime, start(0))
 {
-	start(0);
 	CHECK(scripted_do(&child, 'h') == 0);
 	CHECK_IS(scripted_do(&child, 'b'), 0);
 	CHECK_IS(scripted_do(&child, 'B'), 1);
 	CHECK_IS(dots(events), 0);
 }
 
-void check_memory_violation_goes_to_debugger(void)
+RULE_CHECK(memory_violation_goes_to_debugger, start(MEMORY_MASK))
 {
-	start(MEMORY_MASK);
 	CHECK_IS(scripted_do(&child, 'm'), 0);
 	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
@@ -340,9 +316,8 @@ void check_memory_violation_goes_to_debugger(void)
 	CHECK_IS(scripted_do(&child, 'M'), 0);
 }
 
-void check_query_info_memory_violation_is_empty(void)
+RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
 {
-	start(MEMORY_MASK);
 	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_MEMORY_VIOLATION, gpu_id(), room, false), 0);
@@ -358,9 +333,8 @@ static int send_violation(uint32_t gpu)
 	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
 }
 
-void check_memory_violation_can_be_passed_on(void)
+RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
 {
-	start(MEMORY_MASK);
 	CHECK_IS(scripted_do(&child, 'm'), 0);
 	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
@@ -368,17 +342,15 @@ void check_memory_violation_can_be_passed_on(void)
 	CHECK_IS(scripted_do(&child, 'C'), 1);
 }
 
-void check_send_event_unknown_gpu_is_enodev(void)
+RULE_CHECK(send_event_unknown_gpu_is_enodev, start(0))
 {
-	start(0);
 	CHECK_IS(send_violation(1), -ENODEV);
 }
 
-void check_send_event_unknown_queue_is_0(void)
+RULE_CHECK(send_event_unknown_queue_is_0, start(0))
 {
 	struct kfdabi_dbg_trap a = {
 		.u.send_runtime_event = {.exception_mask = DIMENSION_MASK, .queue_id = 9}};
 
-	start(0);
 	CHECK_IS(dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
 }

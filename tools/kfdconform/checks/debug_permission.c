@@ -10,14 +10,13 @@
 
 #define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
 
+static struct gpu_file own;
 static int kfd;
 /* The target, its debugger, and a process that is neither. */
 static struct scripted_child child, debugger, stranger;
 
 static void open_own(void)
 {
-	struct gpu_file own;
-
 	gpu_open(&own);
 	kfd = own.kfd;
 }
@@ -40,9 +39,8 @@ static int count(pid_t pid)
 	return trap_count(kfd, pid);
 }
 
-void check_debug_unknown_pid_is_esrch(void)
+RULE_CHECK(debug_unknown_pid_is_esrch, open_own())
 {
-	open_own();
 	CHECK_IS(enable(NO_PID), -ESRCH);
 	CHECK_IS(count(NO_PID), -ESRCH);
 }
@@ -69,16 +67,14 @@ void check_debug_pid_is_of_callers_namespace(void)
 	CHECK_IS(run_in_child(inner), 0);
 }
 
-void check_debug_target_without_kfd_is_esrch(void)
+RULE_CHECK(debug_target_without_kfd_is_esrch, open_own())
 {
-	open_own();
 	scripted_start(&child, "");
 	CHECK_IS(enable(child.pid), -ESRCH);
 }
 
-void check_debug_tracer_makes_kfd_process(void)
+RULE_CHECK(debug_tracer_makes_kfd_process, open_own())
 {
-	open_own();
 	scripted_start(&child, "");
 	seize(child.pid);
 	/* Only ENABLE makes a KFD process of its target. */
@@ -88,33 +84,28 @@ void check_debug_tracer_makes_kfd_process(void)
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 }
 
-void check_debug_any_thread_names_target(void)
+RULE_CHECK(debug_any_thread_names_target, debugged(&child, &kfd, 0, NULL))
 {
-	pid_t tid;
+	pid_t tid = scripted_do(&child, 't');
 
-	debugged(&child, &kfd, 0, NULL);
-	tid = scripted_do(&child, 't');
 	CHECK_IS(count(tid), 1);
 	CHECK_IS(clear_and_suspend(kfd, tid), 1);
 }
 
-void check_debug_exited_leader_is_esrch(void)
+RULE_CHECK(debug_exited_leader_is_esrch, debugged(&child, &kfd, 0, NULL))
 {
-	pid_t tid;
+	pid_t tid = scripted_do(&child, 't');
 
-	debugged(&child, &kfd, 0, NULL);
-	tid = scripted_do(&child, 't');
 	scripted_do(&child, 'l');
 	CHECK(WITHIN(1000, count(child.pid) == -ESRCH));
 	CHECK_IS(scripted_do(&child, 'u') == 0 || scripted_do(&child, 'u') == -EBADF, 1);
 	CHECK(count(tid) != -ESRCH);
 }
 
-void check_debug_zombie_target_is_esrch(void)
+RULE_CHECK(debug_zombie_target_is_esrch, debugged(&child, &kfd, 0, NULL))
 {
 	siginfo_t info;
 
-	debugged(&child, &kfd, 0, NULL);
 	CHECK(!kill(child.pid, SIGKILL));
 	CHECK(!waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT));
 	CHECK_IS(enable(child.pid), -ESRCH);
@@ -122,9 +113,8 @@ void check_debug_zombie_target_is_esrch(void)
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
 }
 
-void check_debug_stranger_is_eperm(void)
+RULE_CHECK(debug_stranger_is_eperm, open_own())
 {
-	open_own();
 	scripted_start(&child, "or");
 	CHECK_IS(enable(child.pid), -EPERM);
 	seize(child.pid);
@@ -138,9 +128,8 @@ static void start(struct scripted_child *other)
 	scripted_aim(other, child.pid);
 }
 
-void check_debug_stranger_with_session_is_eperm(void)
+RULE_CHECK(debug_stranger_with_session_is_eperm, debugged(&child, &kfd, 0, NULL))
 {
-	debugged(&child, &kfd, 0, NULL);
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
 	CHECK_IS(scripted_do(&stranger, 'P'), -EPERM);
@@ -148,9 +137,8 @@ void check_debug_stranger_with_session_is_eperm(void)
 	CHECK_IS(count(child.pid), 1);
 }
 
-void check_debug_permission_before_session(void)
+RULE_CHECK(debug_permission_before_session, open_own())
 {
-	open_own();
 	scripted_start(&child, "o");
 	CHECK_IS(count(child.pid), -EPERM);
 	seize(child.pid);
@@ -179,9 +167,8 @@ void check_debug_detached_is_eperm(void)
 	CHECK_IS(scripted_do(&debugger, 'D'), 0);
 }
 
-void check_debug_disable_open_to_all(void)
+RULE_CHECK(debug_disable_open_to_all, debugged(&child, &kfd, 0, NULL))
 {
-	debugged(&child, &kfd, 0, NULL);
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), 0);
 	CHECK_IS(count(child.pid), -EINVAL);
@@ -209,17 +196,15 @@ void check_debug_owner_may_detach(void)
 	CHECK_IS(scripted_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
 }
 
-void check_debug_disable_by_stranger_is_eperm(void)
+RULE_CHECK(debug_disable_by_stranger_is_eperm, debugged(&child, &kfd, 0, NULL))
 {
-	debugged(&child, &kfd, 0, NULL);
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), -EPERM);
 	CHECK_IS(count(child.pid), 1);
 }
 
-void check_debug_child_of_owner_is_eperm(void)
+RULE_CHECK(debug_child_of_owner_is_eperm, debugged(&child, &kfd, 0, NULL))
 {
-	debugged(&child, &kfd, 0, NULL);
 	start(&stranger); /* a child of this process, which owns the session */
 	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
 	CHECK_IS(scripted_do(&stranger, 'E'), -EPERM);
@@ -236,11 +221,10 @@ void check_debug_failed_enable_authorises(void)
 	CHECK_IS(scripted_do(&debugger, 'E'), 0);
 }
 
-void check_debug_self_needs_no_tracer(void)
+RULE_CHECK(debug_self_needs_no_tracer, open_own())
 {
 	struct kfdabi_runtime_info info;
 
-	open_own();
 	CHECK_IS(trap_enable(kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 	CHECK_IS(count(getpid()), 0);
@@ -248,9 +232,8 @@ void check_debug_self_needs_no_tracer(void)
 }
 
 /* The target uses its own file descriptor and traces no process. */
-void check_debug_target_may_use_its_session(void)
+RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &kfd, 0, NULL))
 {
-	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	scripted_aim(&child, child.pid);
 	CHECK_IS(scripted_do(&child, 'n'), 1);
@@ -262,24 +245,22 @@ void check_debug_target_may_use_its_session(void)
 	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, NULL), 0);
 }
 
-void check_debug_no_session_is_einval(void)
+RULE_CHECK(debug_no_session_is_einval, open_own())
 {
-	open_own();
 	for (uint32_t op = KFDABI_TRAP_SEND_RUNTIME_EVENT; op <= KFDABI_TRAP_GET_DEVICE_SNAPSHOT;
 	     op++)
 		CHECK_IS(operate(getpid(), op), -EINVAL);
 }
 
-void check_debug_disable_without_session_is_einval(void)
+RULE_CHECK(debug_disable_without_session_is_einval, open_own())
 {
-	open_own();
 	CHECK_IS(trap_disable(kfd, getpid()), -EINVAL);
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(trap_disable(kfd, getpid()), 0);
 	CHECK_IS(trap_disable(kfd, getpid()), -EINVAL);
 }
 
-void check_debug_hardware_ops_need_runtime(void)
+RULE_CHECK(debug_hardware_ops_need_runtime, open_own())
 {
 	static const uint32_t ops[] = {
 		KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE,
@@ -289,7 +270,6 @@ void check_debug_hardware_ops_need_runtime(void)
 		KFDABI_TRAP_SET_FLAGS,
 	};
 
-	open_own();
 	CHECK_IS(enable(getpid()), 0);
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
 		CHECK_IS(operate(getpid(), ops[i]), -EPERM);
@@ -304,18 +284,14 @@ static int set_watch(uint32_t gpu_id)
 	return dbg_call(kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
 }
 
-void check_debug_runtime_state_before_gpu(void)
+RULE_CHECK(debug_runtime_state_before_gpu, open_own())
 {
-	open_own();
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(set_watch(1), -EPERM);
 }
 
-void check_watch_unknown_gpu_is_enodev(void)
+RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&own))
 {
-	struct gpu_file own;
-
-	gpu_open(&own);
 	kfd = own.kfd;
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(enable(getpid()), 0);
@@ -323,9 +299,8 @@ void check_watch_unknown_gpu_is_enodev(void)
 	CHECK_IS(set_watch(own.gpu_id), 0);
 }
 
-void check_debug_unknown_op_is_einval(void)
+RULE_CHECK(debug_unknown_op_is_einval, open_own())
 {
-	open_own();
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(operate(getpid(), KFDABI_TRAP_GET_DEVICE_SNAPSHOT + 1), -EINVAL);
 	CHECK_IS(operate(getpid(), 0x7fffffff), -EINVAL);

@@ -38,25 +38,22 @@ static int enable_into(void *at, uint32_t *size)
 	return r;
 }
 
-void check_enable_twice_is_ealready(void)
+RULE_CHECK(enable_twice_is_ealready, open_own(false))
 {
-	open_own(false);
 	CHECK_IS(enable(STDERR_FILENO), 0);
 	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
 	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
-void check_enable_already_before_bad_fd(void)
+RULE_CHECK(enable_already_before_bad_fd, open_own(false))
 {
-	open_own(false);
 	CHECK_IS(enable(STDERR_FILENO), 0);
 	CHECK_IS(enable(999), -EALREADY);
 }
 
-void check_enable_bad_fd_is_ebadf(void)
+RULE_CHECK(enable_bad_fd_is_ebadf, open_own(false))
 {
-	open_own(false);
 	CHECK_IS(enable(999), -EBADF);
 	CHECK_IS(enable(-1), -EBADF);
 	CHECK_IS(trap_count(own.kfd, getpid()), -EINVAL);
@@ -71,11 +68,10 @@ void check_enable_path_fd_is_ebadf(void)
 	CHECK_IS(enable(fd), -EBADF);
 }
 
-void check_enable_bad_info_leaves_session(void)
+RULE_CHECK(enable_bad_info_leaves_session, open_own(true))
 {
 	uint32_t size = 16;
 
-	open_own(true);
 	CHECK_IS(enable_into(NULL, &size), -EFAULT);
 	CHECK_IS(size, 16);
 	CHECK_IS(trap_count(own.kfd, getpid()), 0);
@@ -83,22 +79,20 @@ void check_enable_bad_info_leaves_session(void)
 	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
 }
 
-void check_enable_bad_info_ends_session(void)
+RULE_CHECK(enable_bad_info_ends_session, open_own(true))
 {
 	uint32_t size = 16;
 
-	open_own(true);
 	CHECK_IS(enable_into(NULL, &size), -EFAULT);
 	CHECK_IS(trap_count(own.kfd, getpid()), -EINVAL);
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
-void check_enable_info_size_is_16(void)
+RULE_CHECK(enable_info_size_is_16, open_own(false))
 {
 	static const uint32_t rooms[] = {16, 8, 0, 64};
 	struct kfdabi_runtime_info info[4];
 
-	open_own(false);
 	for (int i = 0; i < 4; i++) {
 		uint32_t size = rooms[i];
 
@@ -108,12 +102,11 @@ void check_enable_info_size_is_16(void)
 	}
 }
 
-void check_enable_info_is_cut(void)
+RULE_CHECK(enable_info_is_cut, open_own(true))
 {
 	unsigned char bytes[32];
 	uint32_t size = 8;
 
-	open_own(true);
 	memset(bytes, 0xa5, sizeof bytes);
 	CHECK_IS(enable_into(bytes, &size), 0);
 	for (int i = 8; i < 32; i++)
@@ -127,11 +120,10 @@ void check_enable_info_is_cut(void)
 		CHECK_IS(bytes[i], 0xa5);
 }
 
-void check_enable_tells_runtime_state(void)
+RULE_CHECK(enable_tells_runtime_state, open_own(false))
 {
 	struct kfdabi_runtime_info info = {.runtime_state = 77};
 
-	open_own(false);
 	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 	CHECK_IS(info.r_debug, R_DEBUG_UNSET);
@@ -144,9 +136,8 @@ void check_enable_tells_runtime_state(void)
 	CHECK(info.r_debug != R_DEBUG_UNSET);
 }
 
-void check_enable_keeps_queues_running(void)
+RULE_CHECK(enable_keeps_queues_running, debugged(&child, &own.kfd, 0, NULL))
 {
-	debugged(&child, &own.kfd, 0, NULL);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
@@ -223,18 +214,16 @@ void check_disable_returns_busy_to_enabled(void)
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
 }
 
-void check_disable_frees_gpu_for_next(void)
+RULE_CHECK(disable_frees_gpu_for_next, debugged(&one, &own.kfd, 0, NULL))
 {
-	debugged(&one, &own.kfd, 0, NULL);
 	CHECK_IS(trap_disable(own.kfd, one.pid), 0);
 	scripted_start(&two, "orq");
 	seize(two.pid);
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
 }
 
-void check_disable_resumes(void)
+RULE_CHECK(disable_resumes, debugged(&child, &own.kfd, 0, NULL))
 {
-	debugged(&child, &own.kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(own.kfd, child.pid), 1);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
 	CHECK_IS(scripted_do(&child, 'z'), 0);
@@ -242,11 +231,10 @@ void check_disable_resumes(void)
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
-void check_disable_clears_exceptions(void)
+RULE_CHECK(disable_clears_exceptions, debugged(&child, &own.kfd, 0, NULL))
 {
 	uint32_t id = 0;
 
-	debugged(&child, &own.kfd, 0, NULL);
 	/* Not suspended, because the queue is NEW. */
 	CHECK_IS(dbg_suspend(own.kfd, child.pid, &id, 1, 0), 0);
 	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
@@ -279,12 +267,11 @@ static void *compete(void *arg)
 	return NULL;
 }
 
-void check_concurrent_enable_disable_errnos(void)
+RULE_CHECK(concurrent_enable_disable_errnos, open_own(true))
 {
 	struct contest contests[4] = {0};
 	pthread_t threads[4];
 
-	open_own(true);
 	for (int i = 0; i < 4; i++) {
 		contests[i].pid = getpid();
 		contests[i].disable = i % 2;

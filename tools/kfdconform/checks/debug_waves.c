@@ -22,9 +22,8 @@ static int launch_mode(uint32_t mode)
 	return dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE);
 }
 
-void check_launch_mode_unknown_is_einval(void)
+RULE_CHECK(launch_mode_unknown_is_einval, session())
 {
-	session();
 	CHECK_IS(launch_mode(2), -EINVAL);
 	CHECK_IS(launch_mode(4), -EINVAL);
 	CHECK_IS(launch_mode(KFDABI_LAUNCH_DEBUG), 0);
@@ -43,41 +42,37 @@ static int override(uint32_t mode, uint32_t *enable, uint32_t *support)
 	return r;
 }
 
-void check_launch_override_mode_is_eperm(void)
+RULE_CHECK(launch_override_mode_is_eperm, session())
 {
 	uint32_t enable = 0, support = 0;
 
-	session();
 	CHECK_IS(override(2, &enable, &support), -EPERM);
 	support = 0;
 	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, &enable, &support), 0);
 }
 
-void check_launch_override_only_or(void)
+RULE_CHECK(launch_override_only_or, session())
 {
 	uint32_t enable = 0, support = 0;
 
-	session();
 	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, &enable, &support), -EINVAL);
 	enable = support = 0;
 	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
 }
 
-void check_launch_override_unsupported_is_eacces(void)
+RULE_CHECK(launch_override_unsupported_is_eacces, session())
 {
 	uint32_t enable = 0, support = 1u << 29;
 
-	session();
 	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), -EACCES);
 	CHECK(support & KFDABI_TRAP_MASK_ADDRESS_WATCH); /* copied back although the call failed */
 	CHECK(!(support & 1u << 29));
 }
 
-void check_launch_override_tells_previous(void)
+RULE_CHECK(launch_override_tells_previous, session())
 {
 	uint32_t all = KFDABI_TRAP_MASK_FP, enable = 0x10, support = all;
 
-	session();
 	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
 	CHECK_IS(enable, 0);
 	enable = 0;
@@ -106,9 +101,8 @@ static int clear_watch(uint32_t id)
 	return dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH);
 }
 
-void check_watch_ids_from_0(void)
+RULE_CHECK(watch_ids_from_0, session())
 {
-	session();
 	CHECK_IS(set_watch(), 0);
 	CHECK_IS(set_watch(), 1);
 	CHECK_IS(set_watch(), 2);
@@ -116,9 +110,8 @@ void check_watch_ids_from_0(void)
 	CHECK_IS(set_watch(), 1);
 }
 
-void check_watch_fifth_is_enomem(void)
+RULE_CHECK(watch_fifth_is_enomem, session())
 {
-	session();
 	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
 		CHECK(set_watch() >= 0);
 	CHECK_IS(set_watch(), -ENOMEM);
@@ -151,9 +144,8 @@ void check_watch_shared_by_all(void)
 	CHECK_IS(clear_watch(0), 0);
 }
 
-void check_watch_clear_unset_is_einval(void)
+RULE_CHECK(watch_clear_unset_is_einval, session())
 {
-	session();
 	CHECK_IS(clear_watch(0), -EINVAL);
 	CHECK_IS(set_watch(), 0);
 	CHECK_IS(clear_watch(1), -EINVAL);
@@ -161,9 +153,8 @@ void check_watch_clear_unset_is_einval(void)
 	CHECK_IS(clear_watch(0), -EINVAL);
 }
 
-void check_disable_frees_watchpoints(void)
+RULE_CHECK(disable_frees_watchpoints, session())
 {
-	session();
 	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
 		CHECK(set_watch() >= 0);
 	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
@@ -182,18 +173,16 @@ static int set_flags(uint32_t flags)
 	return r;
 }
 
-void check_flags_tell_previous(void)
+RULE_CHECK(flags_tell_previous, session())
 {
-	session();
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
 	CHECK_IS(previous_flags, 0);
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
 	CHECK_IS(previous_flags, KFDABI_FLAG_SINGLE_MEM_OP);
 }
 
-void check_disable_clears_flags(void)
+RULE_CHECK(disable_clears_flags, session())
 {
-	session();
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
 	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
 	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, NULL), 0);
@@ -201,12 +190,11 @@ void check_disable_clears_flags(void)
 	CHECK_IS(previous_flags, 0);
 }
 
-void check_flags_single_alu_is_eacces(void)
+RULE_CHECK(flags_single_alu_is_eacces, session())
 {
 	struct gpu_shape shape;
 	uint64_t capability;
 
-	session();
 	CHECK_IS(harness_shape(0, &shape), 0);
 	CHECK_IS(harness_node_number(shape.node, "properties", "capability", &capability), 0);
 	if (capability & KFDABI_CAP_SINGLE_ALU_OP)
@@ -215,9 +203,8 @@ void check_flags_single_alu_is_eacces(void)
 	CHECK_IS(previous_flags, 0);
 }
 
-void check_flags_unsupported_are_eacces(void)
+RULE_CHECK(flags_unsupported_are_eacces, session())
 {
-	session();
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), -EACCES);
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0); /* no flags requested */
 }

@@ -127,12 +127,11 @@ static uint32_t mqds_of(const struct raw_queue *queue)
 	return n;
 }
 
-void check_mqds_tell_the_ring(void)
+RULE_CHECK(mqds_tell_the_ring, gpu_open(&gpu))
 {
 	const char *at;
 	char device[64];
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &self.queues[0]);
 	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) > 0));
 	at = own_part(text_of("mqds"));
@@ -142,9 +141,8 @@ void check_mqds_tell_the_ring(void)
 	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == 0));
 }
 
-void check_mqds_one_for_each_xcc(void)
+RULE_CHECK(mqds_one_for_each_xcc, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	queue_new(&gpu, &self.queues[0]);
 	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == gpu.shape.xccs));
 }
@@ -206,13 +204,12 @@ void check_mqds_have_no_queue_priority(void)
 		 word_with_priority(15, MQD_QUEUE_PRIORITY));
 }
 
-void check_mqds_newest_queue_first(void)
+RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
 {
 	struct raw_queue queues[2];
 	char start[2][64];
 	const char *part;
 
-	gpu_open(&gpu);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t ring;
 
@@ -307,21 +304,19 @@ static void count_slots(const struct raw_queue *queue, uint32_t *slots, uint32_t
 	}
 }
 
-void check_hqds_tell_every_slot(void)
+RULE_CHECK(hqds_tell_every_slot, gpu_open(&gpu))
 {
 	uint32_t slots, active;
 
-	gpu_open(&gpu);
 	count_slots(NULL, &slots, &active);
 	CHECK_IS(slots, gpu.shape.cp_queues * gpu.shape.xccs);
 }
 
-void check_hqds_active_on_every_xcc(void)
+RULE_CHECK(hqds_active_on_every_xcc, gpu_open(&gpu))
 {
 	struct raw_queue queues[3];
 	uint32_t slots, active;
 
-	gpu_open(&gpu);
 	for (int i = 0; i < 3; i++)
 		queue_new(&gpu, &queues[i]);
 	for (int i = 0; i < 3; i++) {
@@ -337,11 +332,10 @@ static void open_session(void)
 	gpu = self.gpu;
 }
 
-void check_hqds_suspended_queue_is_inactive(void)
+RULE_CHECK(hqds_suspended_queue_is_inactive, open_session())
 {
 	uint32_t slots, active;
 
-	open_session();
 	count_slots(&self.queues[0], &slots, &active);
 	CHECK(active > 0);
 	self_debug_suspend_one(&self.queues[0]);
@@ -373,9 +367,8 @@ static bool maps(const struct raw_queue *queue)
 	return found;
 }
 
-void check_rls_maps_active_queues(void)
+RULE_CHECK(rls_maps_active_queues, open_session())
 {
-	open_session();
 	queue_new(&gpu, &self.queues[1]);
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 	self_debug_suspend_one(&self.queues[0]);
@@ -386,11 +379,10 @@ void check_rls_maps_active_queues(void)
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 }
 
-void check_rls_says_when_there_is_none(void)
+RULE_CHECK(rls_says_when_there_is_none, gpu_open(&gpu))
 {
 	const char *part;
 
-	gpu_open(&gpu);
 	/* Queues of a process that has just ended may still be in the list. */
 	if (!WITHIN(LATE_MS,
 		    (part = node_part(text_of("rls"), gpu.gpu_id), !words_of(part, NULL, 0, NULL))))
@@ -413,12 +405,11 @@ static bool chained(void)
 }
 
 /* The queues have nothing to do, so they can share their buffers. */
-void check_oversubscribed_runlist_is_chained(void)
+RULE_CHECK(oversubscribed_runlist_is_chained, gpu_open(&gpu))
 {
 	struct kfdabi_create_queue args, again;
 	struct raw_queue first;
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &first);
 	CHECK(WITHIN(LATE_MS, maps(&first)));
 	if (!WITHIN(LATE_MS, !chained()) && !harness_simulated())
@@ -444,12 +435,11 @@ static unsigned long pasid_in_debugfs(pid_t pid)
 	return strtoul(text_of(name), NULL, 10);
 }
 
-void check_debugfs_tells_the_pasid(void)
+RULE_CHECK(debugfs_tells_the_pasid, gpu_open(&gpu))
 {
 	struct child child;
 	unsigned long own;
 
-	gpu_open(&gpu);
 	text_of("mqds"); /* skips the check if there is no debugfs */
 	own = pasid_in_debugfs(getpid());
 	CHECK(own > 0);
@@ -475,12 +465,11 @@ static unsigned long long system_used(void)
 	return used;
 }
 
-void check_mem_limit_counts_system_memory(void)
+RULE_CHECK(mem_limit_counts_system_memory, gpu_open(&gpu))
 {
 	unsigned long long before = 0, now = 0;
 	struct buffer gtt;
 
-	gpu_open(&gpu);
 	/* Memory of other processes may still be returned at this moment. Then try again. */
 	for (unsigned tries = 0; tries < 10 && now != before + 8; tries++) {
 		if (tries)

@@ -40,28 +40,25 @@ static void *addresses(uint64_t size, int protection)
 	return at;
 }
 
-void check_export_of_an_unknown_handle_is_einval(void)
+RULE_CHECK(export_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	CHECK_IS(export((uint64_t)gpu.gpu_id << 32 | 77), -EINVAL);
 }
 
-void check_import_of_another_descriptor_is_einval(void)
+RULE_CHECK(import_of_another_descriptor_is_einval, gpu_open(&gpu))
 {
 	uint64_t handle;
 
-	gpu_open(&gpu);
 	CHECK_IS(import(gpu.kfd, 1 << 20, &handle), -EINVAL);
 	CHECK_IS(import(1000, 1 << 20, &handle), -EBADF);
 }
 
-void check_dmabuf_info_tells_size_and_gpu(void)
+RULE_CHECK(dmabuf_info_tells_size_and_gpu, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_dmabuf_info_args info = {0};
 	struct buffer buffer;
 	int fd;
 
-	gpu_open(&gpu);
 	CHECK_IS(buffer_new(&gpu, BYTES, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &buffer), 0);
 	fd = export(buffer.handle);
 	CHECK(fd >= 0);
@@ -165,42 +162,38 @@ static void open_with_svm(void)
 		SKIP("this kernel has no SVM");
 }
 
-void check_svm_in_whole_pages_only(void)
+RULE_CHECK(svm_in_whole_pages_only, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	char *at = addresses(2 * PAGE, PROT_READ | PROT_WRITE);
 
-	open_with_svm();
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at + 16, PAGE, 1), -EINVAL);
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 100, 1), -EINVAL);
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 0, 1), -EINVAL);
 }
 
-void check_svm_unknown_attribute_is_einval(void)
+RULE_CHECK(svm_unknown_attribute_is_einval, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {99, 0}};
 	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
 
-	open_with_svm();
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EINVAL);
 }
 
-void check_svm_without_memory_is_efault(void)
+RULE_CHECK(svm_without_memory_is_efault, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
 
-	open_with_svm();
 	munmap(at, PAGE);
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EFAULT);
 }
 
-void check_svm_attributes_persist(void)
+RULE_CHECK(svm_attributes_persist, open_with_svm())
 {
 	struct svm_call a = {0};
 	char *at = addresses(4 * PAGE, PROT_READ | PROT_WRITE);
 
-	open_with_svm();
 	a.attrs[0] = (struct kfd_ioctl_svm_attribute){KFD_IOCTL_SVM_ATTR_GRANULARITY, 5};
 	a.attrs[1] =
 		(struct kfd_ioctl_svm_attribute){KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE, gpu.gpu_id};
@@ -218,13 +211,12 @@ void check_svm_attributes_persist(void)
 	CHECK_IS(a.attrs[0].value, KFD_IOCTL_SVM_LOCATION_UNDEFINED);
 }
 
-void check_svm_attributes_end_with_the_memory(void)
+RULE_CHECK(svm_attributes_end_with_the_memory, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	char *at = addresses(4 * PAGE, PROT_READ | PROT_WRITE);
 	struct kfd_ioctl_get_version_args version = {0};
 
-	open_with_svm();
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 4 * PAGE, 1), 0);
 	CHECK(!munmap(at + PAGE, 2 * PAGE));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
@@ -237,7 +229,7 @@ void check_svm_attributes_end_with_the_memory(void)
 	}
 }
 
-void check_alloc_in_an_svm_range_is_eaddrinuse(void)
+RULE_CHECK(alloc_in_an_svm_range_is_eaddrinuse, open_with_svm())
 {
 	struct svm_call svm_args = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	struct kfd_ioctl_alloc_memory_of_gpu_args a = {
@@ -246,19 +238,17 @@ void check_alloc_in_an_svm_range_is_eaddrinuse(void)
 	};
 	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
 
-	open_with_svm();
 	a.gpu_id = gpu.gpu_id;
 	a.va_addr = (uint64_t)(uintptr_t)at;
 	CHECK_IS(svm(&svm_args, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), 0);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a), -EADDRINUSE);
 }
 
-void check_xnack_mode_with_queues_is_ebusy(void)
+RULE_CHECK(xnack_mode_with_queues_is_ebusy, gpu_open(&gpu))
 {
 	struct kfd_ioctl_set_xnack_mode_args a = {.xnack_enabled = -1};
 	struct raw_queue queue;
 
-	gpu_open(&gpu);
 	if (harness_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a) == -EPERM)
 		SKIP("this kernel has no SVM");
 	CHECK(a.xnack_enabled == 0 || a.xnack_enabled == 1);

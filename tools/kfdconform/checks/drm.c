@@ -34,25 +34,23 @@ static int query_info(uint32_t query, void *to, uint32_t size)
 	return drm(DRM_IOCTL_AMDGPU_INFO, &a);
 }
 
-void check_drm_version_is_amdgpu_3(void)
+RULE_CHECK(drm_version_is_amdgpu_3, gpu_open(&gpu))
 {
 	char name[16] = "";
 	struct drm_version a = {.name = name, .name_len = sizeof name - 1};
 
-	gpu_open(&gpu);
 	CHECK_IS(drm(DRM_IOCTL_VERSION, &a), 0);
 	CHECK(!strcmp(name, "amdgpu"));
 	CHECK_IS(a.name_len, 6);
 	CHECK_IS(a.version_major, 3);
 }
 
-void check_drm_acceleration_works(void)
+RULE_CHECK(drm_acceleration_works, gpu_open(&gpu))
 {
 	struct drm_amdgpu_info_device device = {0};
 	struct drm_amdgpu_memory_info memory = {0};
 	uint32_t works = 0;
 
-	gpu_open(&gpu);
 	CHECK_IS(query_info(AMDGPU_INFO_ACCEL_WORKING, &works, sizeof works), 0);
 	CHECK_IS(works, 1);
 	CHECK_IS(query_info(AMDGPU_INFO_DEV_INFO, &device, sizeof device), 0);
@@ -61,11 +59,10 @@ void check_drm_acceleration_works(void)
 	CHECK(memory.vram.total_heap_size >= memory.vram.heap_usage);
 }
 
-void check_drm_info_unknown_is_einval(void)
+RULE_CHECK(drm_info_unknown_is_einval, gpu_open(&gpu))
 {
 	uint64_t reply;
 
-	gpu_open(&gpu);
 	CHECK_IS(query_info(0xe7, &reply, sizeof reply), -EINVAL);
 	CHECK_IS(query_info(AMDGPU_INFO_ACCEL_WORKING, &reply, 0), -EINVAL);
 }
@@ -98,13 +95,10 @@ static uint32_t *gem_map(uint32_t handle)
 	return at;
 }
 
-void check_gem_close_of_an_unknown_handle_is_einval(void)
+RULE_CHECK(gem_close_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 {
-	uint32_t handle, *at;
+	uint32_t handle = gem_new(), *at = gem_map(handle);
 
-	gpu_open(&gpu);
-	handle = gem_new();
-	at = gem_map(handle);
 	CHECK_IS(*at, 0);
 	*at = 7;
 	CHECK_IS(gem_close(handle), 0);
@@ -125,16 +119,12 @@ static int va(uint32_t handle, uint32_t operation, uint64_t address)
 	return drm(DRM_IOCTL_AMDGPU_GEM_VA, &a);
 }
 
-void check_gem_va_over_another_is_einval(void)
+RULE_CHECK(gem_va_over_another_is_einval, gpu_open(&gpu))
 {
 	uint64_t address = 1ull << 32;
-	struct signal *at;
-	uint32_t first, second;
+	uint32_t first = gem_new(), second = gem_new();
+	struct signal *at = (struct signal *)(void *)gem_map(first);
 
-	gpu_open(&gpu);
-	first = gem_new();
-	second = gem_new();
-	at = (struct signal *)(void *)gem_map(first);
 	CHECK_IS(va(first, AMDGPU_VA_OP_UNMAP, address), -ENOENT);
 	CHECK_IS(va(first, AMDGPU_VA_OP_MAP, address), 0);
 	CHECK_IS(va(second, AMDGPU_VA_OP_MAP, address + PAGE), -EINVAL);
@@ -148,12 +138,11 @@ void check_gem_va_over_another_is_einval(void)
 	CHECK_IS(va(first, AMDGPU_VA_OP_UNMAP, address), 0);
 }
 
-void check_prime_import_gives_one_handle(void)
+RULE_CHECK(prime_import_gives_one_handle, gpu_open(&gpu))
 {
 	struct drm_prime_handle out = {.flags = DRM_CLOEXEC | DRM_RDWR}, in = {0};
 	uint32_t first, *here, *there;
 
-	gpu_open(&gpu);
 	first = gem_new();
 	here = gem_map(first);
 	out.handle = first;

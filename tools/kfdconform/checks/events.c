@@ -41,11 +41,10 @@ static int on(unsigned nr, uint32_t id) /* SET_EVENT, RESET_EVENT, DESTROY_EVENT
 	return harness_ioctl(gpu.kfd, nr, a, sizeof a);
 }
 
-void check_event_ids_lowest_free_first(void)
+RULE_CHECK(event_ids_lowest_free_first, gpu_open(&gpu))
 {
 	uint32_t first, second, other;
 
-	gpu_open(&gpu);
 	first = event_new(true);
 	second = event_new(true);
 	CHECK_IS(first, 1);
@@ -57,22 +56,20 @@ void check_event_ids_lowest_free_first(void)
 	CHECK(other >= KFD_SIGNAL_EVENT_LIMIT);
 }
 
-void check_signal_events_end_with_the_page(void)
+RULE_CHECK(signal_events_end_with_the_page, gpu_open(&gpu))
 {
 	uint32_t id;
 
-	gpu_open(&gpu);
 	for (uint32_t i = 1; i < 256; i++)
 		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), 0);
 	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), -ENOSPC);
 }
 
-void check_event_page_is_set_once(void)
+RULE_CHECK(event_page_is_set_once, gpu_open(&gpu))
 {
 	struct buffer page;
 	uint32_t id;
 
-	gpu_open(&gpu);
 	CHECK_IS(buffer_new(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page),
 		 0);
 	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), 0);
@@ -112,41 +109,37 @@ static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t
 		check_is(__FILE__, __LINE__, "wait_result", result, KFD_IOC_WAIT_RESULT_##wanted); \
 	} while (0)
 
-void check_unknown_event_is_einval(void)
+RULE_CHECK(unknown_event_is_einval, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	CHECK_IS(on(KFDABI_SET_EVENT, 77), -EINVAL);
 	CHECK_IS(on(KFDABI_RESET_EVENT, 77), -EINVAL);
 	CHECK_IS(on(KFDABI_DESTROY_EVENT, 77), -EINVAL);
 }
 
-void check_only_signal_events_can_be_set(void)
+RULE_CHECK(only_signal_events_can_be_set, gpu_open(&gpu))
 {
 	uint32_t id;
 
-	gpu_open(&gpu);
 	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &id), 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, id), -EINVAL);
 	CHECK_IS(on(KFDABI_RESET_EVENT, id), -EINVAL);
 	CHECK_IS(on(KFDABI_DESTROY_EVENT, id), 0);
 }
 
-void check_auto_reset_event_wakes_once(void)
+RULE_CHECK(auto_reset_event_wakes_once, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 
-	gpu_open(&gpu);
 	event.id = event_new(true);
 	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
 	WAITS(&event, 1, false, 0, COMPLETE);
 	WAITS(&event, 1, false, 0, TIMEOUT);
 }
 
-void check_manual_reset_event_stays_set(void)
+RULE_CHECK(manual_reset_event_stays_set, gpu_open(&gpu))
 {
 	struct awaited_event events[2] = {{0}};
 
-	gpu_open(&gpu);
 	events[0].id = event_new(false);
 	events[1].id = event_new(false);
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
@@ -161,12 +154,11 @@ void check_manual_reset_event_stays_set(void)
 	WAITS(events, 1, false, 0, COMPLETE);
 }
 
-void check_wait_without_time_only_asks(void)
+RULE_CHECK(wait_without_time_only_asks, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 	uint64_t from, ms, least = UINT64_MAX;
 
-	gpu_open(&gpu);
 	event.id = event_new(true);
 	/* The machine may be stopped during one of the calls, whereas a driver that waits
 	 * does so in each. */
@@ -220,12 +212,11 @@ static pthread_t do_later(unsigned nr, uint32_t id)
 	return thread;
 }
 
-void check_wait_for_all_waits_for_all(void)
+RULE_CHECK(wait_for_all_waits_for_all, gpu_open(&gpu))
 {
 	struct awaited_event events[2] = {{0}};
 	pthread_t thread;
 
-	gpu_open(&gpu);
 	events[0].id = event_new(false);
 	events[1].id = event_new(true);
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
@@ -240,11 +231,10 @@ void check_wait_for_all_waits_for_all(void)
 	pthread_join(thread, NULL);
 }
 
-void check_wait_with_an_old_age_is_over(void)
+RULE_CHECK(wait_with_an_old_age_is_over, gpu_open(&gpu))
 {
 	struct awaited_event event = {.age = 1};
 
-	gpu_open(&gpu);
 	event.id = event_new(true);
 	WAITS(&event, 1, false, 0, TIMEOUT);
 	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
@@ -254,11 +244,10 @@ void check_wait_with_an_old_age_is_over(void)
 	WAITS(&event, 1, false, 0, COMPLETE); /* the event was set after age 1 */
 }
 
-void check_wait_tells_a_newer_age(void)
+RULE_CHECK(wait_tells_a_newer_age, gpu_open(&gpu))
 {
 	struct awaited_event event = {.age = 1};
 
-	gpu_open(&gpu);
 	event.id = event_new(true);
 	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
@@ -268,21 +257,19 @@ void check_wait_tells_a_newer_age(void)
 	CHECK_IS(event.age, 3);
 }
 
-void check_wait_on_an_unknown_event_is_einval(void)
+RULE_CHECK(wait_on_an_unknown_event_is_einval, gpu_open(&gpu))
 {
 	struct awaited_event event = {.id = 77};
 
-	gpu_open(&gpu);
 	CHECK_IS(wait_for(&event, 1, false, 0), -EINVAL);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
 }
 
-void check_destroyed_event_fails_its_waiters(void)
+RULE_CHECK(destroyed_event_fails_its_waiters, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 	pthread_t thread;
 
-	gpu_open(&gpu);
 	event.id = event_new(true);
 	plan.waits = (pid_t)syscall(SYS_gettid); /* the event must exist when the wait begins */
 	thread = do_later(KFDABI_DESTROY_EVENT, event.id);
@@ -291,12 +278,11 @@ void check_destroyed_event_fails_its_waiters(void)
 	pthread_join(thread, NULL);
 }
 
-void check_interrupted_wait_gives_back(void)
+RULE_CHECK(interrupted_wait_gives_back, gpu_open(&gpu))
 {
 	struct awaited_event events[2] = {{0}};
 	pthread_t thread;
 
-	gpu_open(&gpu);
 	events[0].id = event_new(true);
 	events[1].id = event_new(true);
 	signal_handle(SIGUSR1, 0);
@@ -320,11 +306,10 @@ static void expect_fault(const struct awaited_event *event, uint64_t va)
 	CHECK(data.failure.NotPresent);
 }
 
-void check_memory_event_tells_the_fault(void)
+RULE_CHECK(memory_event_tells_the_fault, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 
-	gpu_open(&gpu);
 	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &event.id), 0);
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)0x20000);
@@ -348,12 +333,11 @@ static bool faults(uint64_t va)
 	return result == KFD_IOC_WAIT_RESULT_COMPLETE;
 }
 
-void check_unmapped_buffer_faults(void)
+RULE_CHECK(unmapped_buffer_faults, gpu_open(&gpu))
 {
 	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {.n_devices = 1};
 	struct buffer page;
 
-	gpu_open(&gpu);
 	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
 	unmap.handle = page.handle;
 	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
@@ -361,12 +345,11 @@ void check_unmapped_buffer_faults(void)
 	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
 }
 
-void check_buffer_is_seen_where_it_is_mapped(void)
+RULE_CHECK(buffer_is_seen_where_it_is_mapped, gpu_open(&gpu))
 {
 	struct gpu_file second;
 	struct buffer page;
 
-	gpu_open(&gpu);
 	gpu_open_too(&second, &gpu, 1);
 	CHECK_IS(buffer_new(&second, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
 	CHECK(faults((uint64_t)(uintptr_t)page.cpu));

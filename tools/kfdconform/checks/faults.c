@@ -37,12 +37,10 @@ static void fault(void)
 	wait_for(event);
 }
 
-void check_memory_fault_evicts_the_process(void)
+RULE_CHECK(memory_fault_evicts_the_process, self_debug_open(2))
 {
-	struct signal *work;
+	struct signal *work = &self.signals[self.sent++];
 
-	self_debug_open(2);
-	work = &self.signals[self.sent++];
 	work->value = 1;
 	queue_work_begun(&self.queues[1], 60, work);
 	fault();
@@ -50,13 +48,12 @@ void check_memory_fault_evicts_the_process(void)
 	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
-void check_memory_fault_is_of_one_gpu(void)
+RULE_CHECK(memory_fault_is_of_one_gpu, self_debug_open(1))
 {
 	struct gpu_file second;
 	struct signal *signal;
 	struct raw_queue far;
 
-	self_debug_open(1);
 	gpu_open_too(&second, &self.gpu, 1);
 	queue_new(&second, &far);
 	signal = signals_new(&second);
@@ -80,26 +77,23 @@ void check_sdma_fault_tells_where_it_stopped(void)
 	CHECK_IS(wait_for(event), BAD_ADDRESS);
 }
 
-void check_queue_of_an_evicted_process_is_off(void)
+RULE_CHECK(queue_of_an_evicted_process_is_off, self_debug_open(1))
 {
-	self_debug_open(1);
 	fault();
 	queue_new(&self.gpu, &self.queues[1]);
 	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
-void check_resume_leaves_the_evicted_off(void)
+RULE_CHECK(resume_leaves_the_evicted_off, self_debug_open(2))
 {
-	self_debug_open(2);
 	self_debug_suspend_one(&self.queues[1]);
 	fault();
 	self_debug_resume_one(&self.queues[1]);
 	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
-void check_suspend_counts_the_evicted(void)
+RULE_CHECK(suspend_counts_the_evicted, self_debug_open(2))
 {
-	self_debug_open(2);
 	fault();
 	self_debug_suspend_one(&self.queues[1]);
 }
@@ -117,19 +111,16 @@ static void violate(void)
 	CHECK(WITHIN(LATE_MS, self_debug_trap(&a, KFDABI_TRAP_QUERY_DEBUG_EVENT) != -EAGAIN));
 }
 
-void check_memory_violation_evicts_nothing(void)
+RULE_CHECK(memory_violation_evicts_nothing, violate())
 {
-	violate();
 	CHECK(self_debug_runs(&self.queues[1]));
 }
 
-void check_memory_violation_passed_on_evicts(void)
+RULE_CHECK(memory_violation_passed_on_evicts, violate())
 {
 	struct kfdabi_dbg_trap a = {.u.send_runtime_event.exception_mask = VIOLATION_MASK};
-	uint32_t event;
+	uint32_t event = memory_event_new(&self.gpu);
 
-	violate();
-	event = memory_event_new(&self.gpu);
 	a.u.send_runtime_event.gpu_id = self.gpu.gpu_id;
 	CHECK_IS(self_debug_trap(&a, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
 	wait_for(event);

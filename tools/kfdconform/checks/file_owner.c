@@ -13,6 +13,8 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/harness.h"
 
+static struct gpu_file first;
+static struct gpu_file gpu;
 static struct gpu_file own;
 
 static struct raw_queue queue;
@@ -39,9 +41,8 @@ static void uses_the_parents(void)
 	CHECK_IS(version_of(parents.kfd), -EBADF);
 }
 
-void check_inherited_descriptor_is_ebadf(void)
+RULE_CHECK(inherited_descriptor_is_ebadf, gpu_open(&parents))
 {
-	gpu_open(&parents);
 	CHECK_IS(run_in_child(uses_the_parents), 0);
 	CHECK_IS(version_of(parents.kfd), 0);
 }
@@ -60,9 +61,8 @@ static void unknown_number(void)
 	CHECK_IS(harness_ioctl(parents.kfd, 0x7f, data, 8), -ENOTTY);
 }
 
-void check_ebadf_comes_after_enotty(void)
+RULE_CHECK(ebadf_comes_after_enotty, gpu_open(&parents))
 {
-	gpu_open(&parents);
 	CHECK_IS(run_in_child(unknown_number), 0);
 }
 
@@ -71,9 +71,8 @@ static void unreadable(void)
 	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, NULL, 8), -EBADF);
 }
 
-void check_ebadf_comes_before_efault(void)
+RULE_CHECK(ebadf_comes_before_efault, gpu_open(&parents))
 {
-	gpu_open(&parents);
 	CHECK_IS(run_in_child(unreadable), 0);
 }
 
@@ -148,9 +147,8 @@ static void makes_a_queue(void)
 	CHECK_IS(version_of(parents.kfd), 0);
 }
 
-void check_forked_child_is_a_process_of_its_own(void)
+RULE_CHECK(forked_child_is_a_process_of_its_own, gpu_open(&parents))
 {
-	gpu_open(&parents);
 	queue_new(&parents, &queue);
 	CHECK_IS(run_in_child(makes_a_queue), 0);
 	CHECK_IS(queue_destroy(&parents, queue.id), 0);
@@ -183,14 +181,10 @@ void check_exec_begins_anew(void)
 	CHECK(!"exec");
 }
 
-void check_duplicated_descriptor_serves(void)
+RULE_CHECK(duplicated_descriptor_serves, gpu_open(&gpu))
 {
-	struct gpu_file gpu;
-	int copy, far;
+	int copy = dup(gpu.kfd), far = fcntl(gpu.kfd, F_DUPFD_CLOEXEC, 100);
 
-	gpu_open(&gpu);
-	copy = dup(gpu.kfd);
-	far = fcntl(gpu.kfd, F_DUPFD_CLOEXEC, 100);
 	CHECK(copy >= 0 && far >= 100);
 	CHECK_IS(version_of(copy), 0);
 	queue_new(&gpu, &queue);
@@ -207,11 +201,10 @@ static void *in_thread(void *arg)
 	return arg;
 }
 
-void check_threads_share_the_process(void)
+RULE_CHECK(threads_share_the_process, gpu_open(&parents))
 {
 	pthread_t thread;
 
-	gpu_open(&parents);
 	queue_new(&parents, &queue);
 	CHECK(!pthread_create(&thread, NULL, in_thread, NULL));
 	CHECK(!pthread_join(thread, NULL));
@@ -219,12 +212,11 @@ void check_threads_share_the_process(void)
 	CHECK_IS(queue_destroy(&parents, queue.id), 0);
 }
 
-void check_descriptors_share_the_process(void)
+RULE_CHECK(descriptors_share_the_process, gpu_open(&first))
 {
 	struct raw_queue queues[2];
-	struct gpu_file first, second;
+	struct gpu_file second;
 
-	gpu_open(&first);
 	second = first;
 	second.kfd = device_open();
 	queue_new(&first, &queues[0]);
@@ -234,12 +226,10 @@ void check_descriptors_share_the_process(void)
 	CHECK_IS(queue_destroy(&first, queues[1].id), 0);
 }
 
-void check_closing_ends_no_queue(void)
+RULE_CHECK(closing_ends_no_queue, gpu_open(&gpu))
 {
 	struct raw_queue next;
-	struct gpu_file gpu;
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	close(gpu.kfd);
 	gpu.kfd = device_open();

@@ -99,40 +99,35 @@ static uint64_t page_of(void)
 	return a.handle;
 }
 
-void check_alloc_of_nothing_is_einval(void)
+RULE_CHECK(alloc_of_nothing_is_einval, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	memory = request(0, VRAM);
 	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
-void check_alloc_on_an_unknown_gpu_is_einval(void)
+RULE_CHECK(alloc_on_an_unknown_gpu_is_einval, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	memory = request(PAGE, VRAM);
 	memory.gpu_id = 1;
 	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
-void check_alloc_without_vm_is_enodev(void)
+RULE_CHECK(alloc_without_vm_is_enodev, gpu_open_without_vm(&gpu))
 {
-	gpu_open_without_vm(&gpu);
 	memory = request(PAGE, VRAM);
 	CHECK_IS(alloc(&memory), -ENODEV);
 }
 
-void check_alloc_needs_a_kind_of_memory(void)
+RULE_CHECK(alloc_needs_a_kind_of_memory, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	memory = request(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
 	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
-void check_alloc_beyond_vram_is_enomem(void)
+RULE_CHECK(alloc_beyond_vram_is_enomem, gpu_open(&gpu))
 {
 	uint64_t before, left;
 
-	gpu_open(&gpu);
 	before = available();
 	memory = request(PAGE, VRAM);
 	memory.size = before + 64 * MIB;
@@ -141,12 +136,10 @@ void check_alloc_beyond_vram_is_enomem(void)
 	CHECK(left >= before || before - left < 64 * MIB); /* other processes may allocate */
 }
 
-void check_available_memory_falls_in_2_mib_steps(void)
+RULE_CHECK(available_memory_falls_in_2_mib_steps, gpu_open(&gpu))
 {
-	uint64_t before;
+	uint64_t before = available();
 
-	gpu_open(&gpu);
-	before = available();
 	CHECK_IS(before % (2 * MIB), 0);
 	memory = request(PAGE, VRAM);
 	CHECK_IS(alloc(&memory), 0);
@@ -155,16 +148,14 @@ void check_available_memory_falls_in_2_mib_steps(void)
 	CHECK_IS(available(), before);
 }
 
-void check_userptr_needs_an_address(void)
+RULE_CHECK(userptr_needs_an_address, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	memory = request(PAGE, USERPTR);
 	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
-void check_userptr_without_memory_is_efault(void)
+RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	memory = request(PAGE, USERPTR);
 	memory.mmap_offset = addresses(PAGE);
 	munmap((void *)(uintptr_t)memory.mmap_offset, PAGE);
@@ -174,9 +165,8 @@ void check_userptr_without_memory_is_efault(void)
 	CHECK_IS(map(memory.handle), 0);
 }
 
-void check_doorbell_memory_is_two_pages(void)
+RULE_CHECK(doorbell_memory_is_two_pages, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	memory = request(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL);
 	CHECK_IS(alloc(&memory), -EINVAL);
 	memory.size = 2 * PAGE;
@@ -218,56 +208,47 @@ void check_gpu_write_rings_a_doorbell(void)
 	CHECK(self_debug_done(sent));
 }
 
-void check_mmio_memory_is_one_page(void)
+RULE_CHECK(mmio_memory_is_one_page, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	memory = request(2 * PAGE, KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP);
 	CHECK_IS(alloc(&memory), -EINVAL);
 	memory.size = PAGE;
 	CHECK_IS(alloc(&memory), 0);
 }
 
-void check_memory_handles_lowest_free_first(void)
+RULE_CHECK(memory_handles_lowest_free_first, gpu_open(&gpu))
 {
-	uint64_t first, second;
+	uint64_t first = page_of(), second = page_of();
 
-	gpu_open(&gpu);
-	first = page_of();
-	second = page_of();
 	CHECK_IS(first >> 32, gpu.gpu_id);
 	CHECK_IS(second, first + 1);
 	CHECK_IS(drop(first), 0);
 	CHECK_IS(page_of(), first);
 }
 
-void check_free_of_an_unknown_handle_is_einval(void)
+RULE_CHECK(free_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 {
-	uint64_t handle;
+	uint64_t handle = page_of();
 
-	gpu_open(&gpu);
-	handle = page_of();
 	CHECK_IS(drop(handle), 0);
 	CHECK_IS(drop(handle), -EINVAL);
 	CHECK_IS(drop(0), -EINVAL);
 }
 
-void check_free_of_a_mapped_buffer_is_ebusy(void)
+RULE_CHECK(free_of_a_mapped_buffer_is_ebusy, gpu_open(&gpu))
 {
-	uint64_t handle;
+	uint64_t handle = page_of();
 
-	gpu_open(&gpu);
-	handle = page_of();
 	CHECK_IS(map(handle), 0);
 	CHECK_IS(drop(handle), -EBUSY);
 	CHECK_IS(unmap(handle), 0);
 	CHECK_IS(drop(handle), 0);
 }
 
-void check_event_page_cannot_be_freed(void)
+RULE_CHECK(event_page_cannot_be_freed, gpu_open(&gpu))
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
 
-	gpu_open(&gpu);
 	memory = request(KFD_SIGNAL_EVENT_LIMIT * 8, GTT);
 	CHECK_IS(alloc(&memory), 0);
 	event.event_page_offset = memory.handle;
@@ -275,9 +256,8 @@ void check_event_page_cannot_be_freed(void)
 	CHECK_IS(drop(memory.handle), -EPERM);
 }
 
-void check_map_to_no_gpu_is_einval(void)
+RULE_CHECK(map_to_no_gpu_is_einval, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), &gpu.gpu_id, 0), -EINVAL);
 }
 
@@ -288,38 +268,33 @@ void check_map_n_success_beyond_n_is_einval(void)
 	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), &gpu.gpu_id, 1), -EINVAL);
 }
 
-void check_map_with_a_bad_array_is_efault(void)
+RULE_CHECK(map_with_a_bad_array_is_efault, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), (void *)16, 1), -EFAULT);
 }
 
-void check_map_of_an_unknown_handle_is_enomem(void)
+RULE_CHECK(map_of_an_unknown_handle_is_enomem, gpu_open(&gpu))
 {
-	uint64_t handle;
+	uint64_t handle = page_of();
 
-	gpu_open(&gpu);
-	handle = page_of();
 	CHECK_IS(drop(handle), 0);
 	CHECK_IS(map(handle), -ENOMEM);
 	CHECK_IS(map(1ull << 32), -EINVAL); /* there is no such GPU either */
 }
 
-void check_map_tells_how_many_succeeded(void)
+RULE_CHECK(map_tells_how_many_succeeded, gpu_open(&gpu))
 {
 	uint32_t ids[2] = {0, 1};
 
-	gpu_open(&gpu);
 	ids[0] = gpu.gpu_id;
 	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), ids, 2), -EINVAL);
 	CHECK_IS(done, 1);
 }
 
-void check_map_over_another_is_einval(void)
+RULE_CHECK(map_over_another_is_einval, gpu_open(&gpu))
 {
 	alloc_args b;
 
-	gpu_open(&gpu);
 	memory = request(2 * PAGE, GTT);
 	b = request(PAGE, GTT);
 	b.va_addr = memory.va_addr + PAGE;
@@ -343,13 +318,12 @@ static int foreign(ssize_t call(pid_t, const struct iovec *, unsigned long, cons
 	return call(getpid(), &here, 1, &there, 1, 0) == sizeof word ? 0 : -errno;
 }
 
-void check_device_memory_is_not_for_process_vm(void)
+RULE_CHECK(device_memory_is_not_for_process_vm, gpu_open(&gpu))
 {
 	struct raw_queue queue;
 	struct buffer gtt, vram;
 	uint64_t own = 1;
 
-	gpu_open(&gpu);
 	CHECK_IS(buffer_new(&gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
 	CHECK_IS(buffer_new(&gpu, PAGE,
 			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
@@ -367,22 +341,18 @@ void check_device_memory_is_not_for_process_vm(void)
 	CHECK_IS(own, 0);
 }
 
-void check_unmap_of_what_is_not_mapped_is_einval(void)
+RULE_CHECK(unmap_of_what_is_not_mapped_is_einval, gpu_open(&gpu))
 {
-	uint64_t handle;
+	uint64_t handle = page_of();
 
-	gpu_open(&gpu);
-	handle = page_of();
 	CHECK_IS(unmap(handle), -EINVAL);
 }
 
-void check_second_vm_file_is_ebusy(void)
+RULE_CHECK(second_vm_file_is_ebusy, gpu_open(&gpu))
 {
-	struct kfd_ioctl_acquire_vm_args vm;
+	struct kfd_ioctl_acquire_vm_args vm = (struct kfd_ioctl_acquire_vm_args){
+		.drm_fd = (uint32_t)gpu.render, .gpu_id = gpu.gpu_id};
 
-	gpu_open(&gpu);
-	vm = (struct kfd_ioctl_acquire_vm_args){.drm_fd = (uint32_t)gpu.render,
-						.gpu_id = gpu.gpu_id};
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
 	vm.drm_fd = (uint32_t)render_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EBUSY);

@@ -59,14 +59,12 @@ static void submit(struct raw_queue *queue, const struct packets *packets)
 	__atomic_store_n(queue->doorbell, queue->written, __ATOMIC_RELEASE);
 }
 
-void check_pred_exec_is_for_the_xccs_it_names(void)
+RULE_CHECK(pred_exec_is_for_the_xccs_it_names, self_debug_prepare())
 {
-	volatile int64_t *cells;
 	struct packets packets = {0};
 	struct raw_queue queue;
+	volatile int64_t *cells = &self.signals[0].value;
 
-	self_debug_prepare();
-	cells = &self.signals[0].value;
 	pm4_queue(&queue);
 	/* One write for the first XCC, one for no XCC, and one after both. */
 	add_pred_exec(&packets, 1, WRITE_DWORDS);

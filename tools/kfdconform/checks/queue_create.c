@@ -67,50 +67,44 @@ static uint64_t buffer(uint64_t bytes)
 	return (uint64_t)(uintptr_t)made.cpu;
 }
 
-void check_percent_over_100_is_einval(void)
+RULE_CHECK(percent_over_100_is_einval, begin())
 {
-	begin();
 	CHECK_IS(create(&plain), 0);
 	RESULT_IS(queue_percentage, 100, 0);
 	RESULT_IS(queue_percentage, 101, -EINVAL);
 	RESULT_IS(queue_percentage, 255, -EINVAL);
 }
 
-void check_bits_above_the_percent_are_no_percent(void)
+RULE_CHECK(bits_above_the_percent_are_no_percent, begin())
 {
-	begin();
 	RESULT_IS(queue_percentage, 50 | 1u << 16, 0);
 	RESULT_IS(queue_percentage, 100 | 0xffu << 8, 0);
 	RESULT_IS(queue_percentage, 101 | 1u << 8, -EINVAL);
 }
 
-void check_priority_over_15_is_einval(void)
+RULE_CHECK(priority_over_15_is_einval, begin())
 {
-	begin();
 	for (uint32_t priority = 0; priority <= 15; priority++)
 		RESULT_IS(queue_priority, priority, 0);
 	RESULT_IS(queue_priority, 16, -EINVAL);
 }
 
-void check_ring_outside_user_space_is_efault(void)
+RULE_CHECK(ring_outside_user_space_is_efault, begin())
 {
-	begin();
 	RESULT_IS(ring_base_address, NOBODYS, -EFAULT);
 }
 
-void check_ring_size_is_a_power_of_two(void)
+RULE_CHECK(ring_size_is_a_power_of_two, begin())
 {
-	begin();
 	RESULT_IS(ring_size, 4097, -EINVAL);
 	RESULT_IS(ring_size, 3072, -EINVAL);
 	RESULT_IS(ring_size, 4096, 0);
 }
 
-void check_short_ring_counts_as_1024(void)
+RULE_CHECK(short_ring_counts_as_1024, begin())
 {
 	static const uint32_t sizes[] = {0, 1, 512, 1024};
 
-	begin();
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		struct kfdabi_create_queue args = plain;
 
@@ -120,23 +114,20 @@ void check_short_ring_counts_as_1024(void)
 	}
 }
 
-void check_pointers_outside_user_space_are_efault(void)
+RULE_CHECK(pointers_outside_user_space_are_efault, begin())
 {
-	begin();
 	RESULT_IS(read_pointer_address, NOBODYS, -EFAULT);
 	RESULT_IS(write_pointer_address, NOBODYS, -EFAULT);
 }
 
-void check_areas_outside_user_space_are_efault(void)
+RULE_CHECK(areas_outside_user_space_are_efault, begin())
 {
-	begin();
 	RESULT_IS(eop_buffer_address, NOBODYS, -EFAULT);
 	RESULT_IS(ctx_save_restore_address, NOBODYS, -EFAULT);
 }
 
-void check_unknown_queue_type_is_524(void)
+RULE_CHECK(unknown_queue_type_is_524, begin())
 {
-	begin();
 	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE, 0);
 	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_SDMA, 0);
 	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, 0);
@@ -145,27 +136,24 @@ void check_unknown_queue_type_is_524(void)
 	RESULT_IS(queue_type, UNKNOWN_TYPE, -ENOTSUPP);
 }
 
-void check_unknown_gpu_is_einval(void)
+RULE_CHECK(unknown_gpu_is_einval, begin())
 {
-	begin();
 	RESULT_IS(gpu_id, 0, -EINVAL);
 	RESULT_IS(gpu_id, ~0u, -EINVAL);
 }
 
-void check_queue_without_a_vm_is_esrch(void)
+RULE_CHECK(queue_without_a_vm_is_esrch, begin())
 {
-	begin();
 	gpu.kfd = device_open();
 	CHECK_IS(create(&plain), 0); /* the process has a VM, through another file descriptor */
 	CHECK_IS(create_without_vm(&plain), -ESRCH);
 }
 
-void check_engine_beyond_the_last_is_einval(void)
+RULE_CHECK(engine_beyond_the_last_is_einval, begin())
 {
 	struct kfdabi_create_queue args;
 	uint64_t sdma = 0, xgmi = 0;
 
-	begin();
 	harness_node_number(gpu.shape.node, "properties", "num_sdma_engines", &sdma);
 	harness_node_number(gpu.shape.node, "properties", "num_sdma_xgmi_engines", &xgmi);
 	args = plain;
@@ -179,12 +167,10 @@ void check_engine_beyond_the_last_is_einval(void)
 	CHECK_IS(create(&args), 0);
 }
 
-void check_pointers_are_one_mapped_page(void)
+RULE_CHECK(pointers_are_one_mapped_page, begin())
 {
-	uint64_t two;
+	uint64_t two = buffer(2 * PAGE);
 
-	begin();
-	two = buffer(2 * PAGE);
 	RESULT_IS(write_pointer_address, UNMAPPED, -EINVAL);
 	RESULT_IS(read_pointer_address, UNMAPPED, -EINVAL);
 	RESULT_IS(write_pointer_address, two, -EINVAL);
@@ -192,12 +178,10 @@ void check_pointers_are_one_mapped_page(void)
 	RESULT_IS(write_pointer_address, plain.write_pointer_address + 2048, 0);
 }
 
-void check_ring_is_exactly_mapped(void)
+RULE_CHECK(ring_is_exactly_mapped, begin())
 {
-	uint64_t two;
+	uint64_t two = buffer(2 * PAGE);
 
-	begin();
-	two = buffer(2 * PAGE);
 	RESULT_IS(ring_base_address, 0, -EINVAL);
 	RESULT_IS(ring_base_address, UNMAPPED, -EINVAL);
 	RESULT_IS(ring_base_address, two, -EINVAL);
@@ -207,18 +191,16 @@ void check_ring_is_exactly_mapped(void)
 	RESULT_IS(ring_base_address, two, 0);
 }
 
-void check_end_of_pipe_buffer_is_checked(void)
+RULE_CHECK(end_of_pipe_buffer_is_checked, begin())
 {
-	begin();
 	RESULT_IS(eop_buffer_size, 2048, -EINVAL);
 	RESULT_IS(eop_buffer_address, UNMAPPED, -EINVAL);
 	plain.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* has no end-of-pipe buffer */
 	RESULT_IS(eop_buffer_address, UNMAPPED, 0);
 }
 
-void check_control_stack_size_is_the_nodes(void)
+RULE_CHECK(control_stack_size_is_the_nodes, begin())
 {
-	begin();
 	RESULT_IS(ctl_stack_size, plain.ctl_stack_size - PAGE, -EINVAL);
 	RESULT_IS(ctl_stack_size, plain.ctl_stack_size + PAGE, -EINVAL);
 }
@@ -228,11 +210,10 @@ static uint64_t pages(uint64_t bytes)
 	return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-void check_save_size_is_at_least_the_nodes(void)
+RULE_CHECK(save_size_is_at_least_the_nodes, begin())
 {
 	uint64_t less, whole;
 
-	begin();
 	whole = gpu.shape.save_mapping;
 	less = (uint64_t)gpu.shape.xccs * PAGE;
 	RESULT_IS(ctx_save_restore_size, 0, -EINVAL);
@@ -242,9 +223,8 @@ void check_save_size_is_at_least_the_nodes(void)
 	RESULT_IS(ctx_save_restore_size, plain.ctx_save_restore_size + PAGE, 0);
 }
 
-void check_save_area_is_one_mapping(void)
+RULE_CHECK(save_area_is_one_mapping, begin())
 {
-	begin();
 	RESULT_IS(ctx_save_restore_address, UNMAPPED, -EINVAL);
 	RESULT_IS(ctx_save_restore_address, plain.ctx_save_restore_address + PAGE, -EINVAL);
 	RESULT_IS(ctx_save_restore_address, buffer(PAGE), -EINVAL);
@@ -254,12 +234,10 @@ void check_save_area_is_one_mapping(void)
 
 /* Makes one argument after another wrong, the one that is checked last first. The error must always
  * be that of the argument that is checked first. */
-void check_checks_of_create_are_in_order(void)
+RULE_CHECK(checks_of_create_are_in_order, begin())
 {
-	struct kfdabi_create_queue args;
+	struct kfdabi_create_queue args = plain;
 
-	begin();
-	args = plain;
 	args.ctl_stack_size += PAGE;
 	args.write_pointer_address = UNMAPPED;
 	CHECK_IS(create(&args), -EINVAL);

@@ -27,9 +27,8 @@ static struct {
 	int result;
 } destroyer;
 
-void check_destroy_of_unknown_queue_is_einval(void)
+RULE_CHECK(destroy_of_unknown_queue_is_einval, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	CHECK_IS(queue_destroy(&gpu, 0), -EINVAL);
 	CHECK_IS(queue_destroy(&gpu, NO_QUEUE), -EINVAL);
 	queue_new(&gpu, &queue);
@@ -39,13 +38,11 @@ void check_destroy_of_unknown_queue_is_einval(void)
 
 /* On a busy machine the kernel may end before its queue is destroyed; then the check is repeated
  * with a longer kernel. */
-void check_destroy_drops_the_work(void)
+RULE_CHECK(destroy_drops_the_work, gpu_open(&gpu))
 {
 	unsigned ms = WORK_MS / 2;
-	struct signal *signal;
+	struct signal *signal = signals_new(&gpu);
 
-	gpu_open(&gpu);
-	signal = signals_new(&gpu);
 	do {
 		ms *= 2;
 		signal[0].value = 1;
@@ -93,32 +90,28 @@ static void ends(int result)
 	CHECK_IS(destroyer.result, result);
 }
 
-void check_destroy_of_a_suspended_queue_sleeps(void)
+RULE_CHECK(destroy_of_a_suspended_queue_sleeps, begin_suspended())
 {
-	begin_suspended();
 	begin_destroy();
 }
 
-void check_resume_wakes_destroy(void)
+RULE_CHECK(resume_wakes_destroy, begin_suspended())
 {
-	begin_suspended();
 	begin_destroy();
 	self_debug_resume_one(&self.queues[0]);
 	ends(0);
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EINVAL);
 }
 
-void check_disable_wakes_destroy(void)
+RULE_CHECK(disable_wakes_destroy, begin_suspended())
 {
-	begin_suspended();
 	begin_destroy();
 	CHECK_IS(trap_disable(self.gpu.kfd, getpid()), 0);
 	ends(0);
 }
 
-void check_runtime_disable_wakes_destroy(void)
+RULE_CHECK(runtime_disable_wakes_destroy, begin_suspended())
 {
-	begin_suspended();
 	begin_destroy();
 	/* Sent first, so that RUNTIME_ENABLE does not sleep. */
 	CHECK_IS(trap_send(self.gpu.kfd, getpid(), RUNTIME_MASK), 0);
@@ -126,18 +119,16 @@ void check_runtime_disable_wakes_destroy(void)
 	ends(0);
 }
 
-void check_second_destroy_is_ebusy(void)
+RULE_CHECK(second_destroy_is_ebusy, begin_suspended())
 {
-	begin_suspended();
 	begin_destroy();
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EBUSY);
 	self_debug_resume_one(&self.queues[0]);
 	ends(0);
 }
 
-void check_interrupted_destroy_leaves_no_mark(void)
+RULE_CHECK(interrupted_destroy_leaves_no_mark, begin_suspended())
 {
-	begin_suspended();
 	signal_handle(SIGUSR1, 0);
 	begin_destroy();
 	/* Repeat the signal: the first one may arrive before the call. */

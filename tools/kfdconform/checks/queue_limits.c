@@ -38,12 +38,11 @@ static int create(uint32_t type)
 	return r;
 }
 
-void check_ids_are_counted_from_0(void)
+RULE_CHECK(ids_are_counted_from_0, begin())
 {
 	struct gpu_file second;
 	struct gpu_shape shape;
 
-	begin();
 	for (uint32_t i = 0; i < 3; i++) {
 		CHECK_IS(create(i % 2 ? KFD_IOC_QUEUE_TYPE_SDMA : KFD_IOC_QUEUE_TYPE_COMPUTE_AQL),
 			 0);
@@ -57,9 +56,8 @@ void check_ids_are_counted_from_0(void)
 	CHECK_IS(id, 3);
 }
 
-void check_ids_are_used_again_at_once(void)
+RULE_CHECK(ids_are_used_again_at_once, begin())
 {
-	begin();
 	for (uint32_t i = 0; i < 4; i++)
 		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 	CHECK_IS(queue_destroy(&gpu, 1), 0);
@@ -77,9 +75,8 @@ void check_ids_are_used_again_at_once(void)
 	CHECK_IS(id, 4);
 }
 
-void check_doorbells_are_lowest_free(void)
+RULE_CHECK(doorbells_are_lowest_free, begin())
 {
-	begin();
 	for (uint32_t i = 0; i < 4; i++) {
 		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 		CHECK_IS(doorbell, i);
@@ -92,11 +89,10 @@ void check_doorbells_are_lowest_free(void)
 	CHECK_IS(doorbell, 1);
 }
 
-void check_sdma_doorbells_are_apart(void)
+RULE_CHECK(sdma_doorbells_are_apart, begin())
 {
 	uint32_t doorbells[3];
 
-	begin();
 	for (uint32_t i = 0; i < 3; i++) {
 		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA), 0);
 		doorbells[i] = doorbell;
@@ -106,12 +102,10 @@ void check_sdma_doorbells_are_apart(void)
 	}
 }
 
-void check_a_reused_doorbell_is_silent(void)
+RULE_CHECK(a_reused_doorbell_is_silent, gpu_open(&gpu))
 {
-	struct signal *signals;
+	struct signal *signals = signals_new(&gpu);
 
-	gpu_open(&gpu);
-	signals = signals_new(&gpu);
 	/* Each queue writes the same doorbell value as the one before; the driver must not ignore
 	 * that as unchanged. The driver reads the write pointer when it maps a queue, so wait until
 	 * the queue is mapped before writing. */
@@ -139,12 +133,10 @@ static uint32_t count_until(uint32_t type, int error)
 	return n;
 }
 
-void check_queues_of_a_process_are_limited(void)
+RULE_CHECK(queues_of_a_process_are_limited, begin())
 {
-	uint32_t version;
+	uint32_t version = gpu.shape.gfx_target_version;
 
-	begin();
-	version = gpu.shape.gfx_target_version;
 	CHECK_IS(count_until(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, -ENOSPC),
 		 version >= 90402 && version < 100000 ? 255 : 127);
 	CHECK_IS(queue_destroy(&gpu, 7), 0);
@@ -152,14 +144,39 @@ void check_queues_of_a_process_are_limited(void)
 	CHECK_IS(id, 7);
 }
 
-void check_sdma_queues_are_limited(void)
+RULE_CHECK(sdma_queues_are_limited, begin())
 {
 	uint64_t engines = 0, each = 0;
 
-	begin();
 	harness_node_number(gpu.shape.node, "properties", "num_sdma_engines", &engines);
 	harness_node_number(gpu.shape.node, "properties", "num_sdma_queues_per_engine", &each);
 	CHECK_IS(count_until(KFD_IOC_QUEUE_TYPE_SDMA, -ENOMEM), engines * each);
 	CHECK_IS(queue_destroy(&gpu, 0), 0);
 	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA), 0);
+}
+
+/* ---- more compute queues than the node has slots ---- */
+
+#define MORE 2u
+#define QUEUES_MAX 120u /* fewer than the limit of a process */
+#define LATE_MS 4000u
+
+RULE_CHECK(oversubscribed_queues_all_run, gpu_open(&gpu))
+{
+	static struct raw_queue queues[QUEUES_MAX];
+	struct signal *signals;
+	uint32_t n = gpu.shape.cp_queues + MORE;
+
+	if (n > QUEUES_MAX)
+		SKIP("this GPU has more slots than a process is given queues here");
+	signals = signals_new(&gpu);
+	for (uint32_t i = 0; i < n; i++) {
+		queue_new(&gpu, &queues[i]);
+		signals[i % 64].value++;
+		queue_barrier(&queues[i], NULL, &signals[i % 64]);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		queue_ring(&queues[i]);
+	for (uint32_t i = 0; i < n; i++)
+		CHECK(comes(&signals[i % 64].value, 0, LATE_MS));
 }

@@ -55,9 +55,8 @@ static int update(const struct kfd_ioctl_update_queue_args *args)
 			 update(&args_), wanted);                                                  \
 	} while (0)
 
-void check_update_checks_its_numbers(void)
+RULE_CHECK(update_checks_its_numbers, begin())
 {
-	begin();
 	UPDATE_IS(queue_percentage, 101, -EINVAL);
 	UPDATE_IS(queue_percentage, 100 | 1u << 8, 0);
 	UPDATE_IS(queue_priority, 16, -EINVAL);
@@ -66,17 +65,15 @@ void check_update_checks_its_numbers(void)
 	UPDATE_IS(ring_size, 4097, -EINVAL);
 }
 
-void check_update_of_unknown_queue_is_efault(void)
+RULE_CHECK(update_of_unknown_queue_is_efault, begin())
 {
-	begin();
 	UPDATE_IS(queue_id, NO_QUEUE, -EFAULT);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	UPDATE_IS(queue_id, queue.id, -EFAULT);
 }
 
-void check_update_to_an_unmapped_ring_is_efault(void)
+RULE_CHECK(update_to_an_unmapped_ring_is_efault, begin())
 {
-	begin();
 	UPDATE_IS(ring_base_address, UNMAPPED, -EFAULT);
 	UPDATE_IS(ring_size, 2 * PAGE, -EFAULT);
 	UPDATE_IS(ring_size, PAGE, 0);
@@ -113,26 +110,23 @@ static void stops(void)
 	CHECK(!comes(&signal->value, 0, ms + 10));
 }
 
-void check_percent_0_stops_the_queue(void)
+RULE_CHECK(percent_0_stops_the_queue, begin())
 {
-	begin();
 	change.queue_percentage = 0;
 	stops();
 }
 
-void check_no_ring_stops_the_queue(void)
+RULE_CHECK(no_ring_stops_the_queue, begin())
 {
-	begin();
 	change.ring_base_address = 0;
 	stops();
 }
 
-void check_update_starts_a_stopped_queue(void)
+RULE_CHECK(update_starts_a_stopped_queue, begin())
 {
 	struct signal *signal;
 	unsigned ms;
 
-	begin();
 	change.queue_percentage = 0;
 	signal = stop_work(&ms);
 	UPDATE_IS(queue_percentage, 100, 0);
@@ -148,11 +142,10 @@ static int mask(uint32_t id, uint32_t bits, const void *at)
 	return harness_ioctl(gpu.kfd, KFDABI_SET_CU_MASK, &args, sizeof args);
 }
 
-void check_cu_mask_is_whole_words(void)
+RULE_CHECK(cu_mask_is_whole_words, begin())
 {
 	uint32_t all[4];
 
-	begin();
 	memset(all, 0xff, sizeof all);
 	CHECK_IS(mask(queue.id, 0, all), -EINVAL);
 	CHECK_IS(mask(queue.id, 33, all), -EINVAL);
@@ -170,25 +163,22 @@ static char *before_the_end(size_t bytes)
 	return pages + PAGE - bytes;
 }
 
-void check_long_cu_mask_is_cut(void)
+RULE_CHECK(long_cu_mask_is_cut, begin())
 {
-	begin();
 	CHECK_IS(mask(queue.id, 2048, before_the_end(128)), 0);
 	CHECK_IS(mask(queue.id, 2048, before_the_end(124)), -EFAULT);
 }
 
-void check_unreadable_cu_mask_is_efault(void)
+RULE_CHECK(unreadable_cu_mask_is_efault, begin())
 {
-	begin();
 	CHECK_IS(mask(queue.id, 64, before_the_end(4)), -EFAULT);
 	CHECK_IS(mask(NO_QUEUE, 64, before_the_end(4)), -EFAULT);
 }
 
-void check_cu_mask_of_unknown_queue_is_efault(void)
+RULE_CHECK(cu_mask_of_unknown_queue_is_efault, begin())
 {
 	uint32_t all = ~0u;
 
-	begin();
 	CHECK_IS(mask(NO_QUEUE, 32, &all), -EFAULT);
 }
 
@@ -219,41 +209,36 @@ static void begin_gws(void)
 	all_gws = (uint32_t)number;
 }
 
-void check_gws_of_unknown_queue_is_einval(void)
+RULE_CHECK(gws_of_unknown_queue_is_einval, begin_gws())
 {
-	begin_gws();
 	CHECK_IS(gws(NO_QUEUE, all_gws), -EINVAL);
 	CHECK_IS(gws(NO_QUEUE, 0), -EINVAL);
 }
 
-void check_gws_is_for_one_queue(void)
+RULE_CHECK(gws_is_for_one_queue, begin_gws())
 {
-	begin_gws();
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(gws(other.id, all_gws), -EBUSY);
 	CHECK_IS(gws(queue.id, all_gws), -EBUSY);
 }
 
-void check_gws_can_be_given_up(void)
+RULE_CHECK(gws_can_be_given_up, begin_gws())
 {
-	begin_gws();
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(gws(queue.id, 0), 0);
 	CHECK_IS(gws(other.id, all_gws), 0);
 }
 
-void check_gws_cannot_be_given_up_twice(void)
+RULE_CHECK(gws_cannot_be_given_up_twice, begin_gws())
 {
-	begin_gws();
 	CHECK_IS(gws(queue.id, 0), -EINVAL);
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(gws(queue.id, 0), 0);
 	CHECK_IS(gws(queue.id, 0), -EINVAL);
 }
 
-void check_gws_goes_with_its_queue(void)
+RULE_CHECK(gws_goes_with_its_queue, begin_gws())
 {
-	begin_gws();
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	CHECK_IS(gws(other.id, all_gws), 0);
@@ -267,18 +252,16 @@ static int wave_state(uint32_t id, void *area)
 	return harness_ioctl(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
 }
 
-void check_wave_state_of_unknown_queue_is_efault(void)
+RULE_CHECK(wave_state_of_unknown_queue_is_efault, begin())
 {
-	begin();
 	CHECK_IS(wave_state(NO_QUEUE, queue.save.cpu), -EFAULT);
 }
 
-void check_wave_state_is_of_compute_queues(void)
+RULE_CHECK(wave_state_is_of_compute_queues, begin())
 {
 	struct kfdabi_create_queue create;
 	struct raw_queue sdma;
 
-	begin();
 	queue_args(&gpu, &sdma, &create);
 	create.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
 	create.queue_percentage = 0;
@@ -286,8 +269,7 @@ void check_wave_state_is_of_compute_queues(void)
 	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu), -EINVAL);
 }
 
-void check_wave_state_is_of_stopped_queues(void)
+RULE_CHECK(wave_state_is_of_stopped_queues, begin())
 {
-	begin();
 	CHECK_IS(wave_state(queue.id, queue.save.cpu), -EINVAL);
 }

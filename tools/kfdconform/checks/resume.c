@@ -11,9 +11,8 @@
 static struct signal *sent; /* of the packet that was submitted last */
 static uint32_t ids[1025];
 
-void check_unknown_ids_flagged_count_0_resume(void)
+RULE_CHECK(unknown_ids_flagged_count_0_resume, self_debug_open(1))
 {
-	self_debug_open(1);
 	ids[0] = UNKNOWN;
 	ids[1] = UNKNOWN + 1;
 	self_debug_suspend_one(&self.queues[0]);
@@ -24,9 +23,8 @@ void check_unknown_ids_flagged_count_0_resume(void)
 	CHECK(self_debug_stopped(sent));
 }
 
-void check_mixed_known_and_unknown_resume(void)
+RULE_CHECK(mixed_known_and_unknown_resume, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	ids[0] = self.queues[0].id;
 	ids[1] = UNKNOWN;
@@ -36,9 +34,8 @@ void check_mixed_known_and_unknown_resume(void)
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_resume_over_1024_is_einval(void)
+RULE_CHECK(resume_over_1024_is_einval, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	sent = self_debug_send(&self.queues[0]);
 	for (uint32_t i = 0; i < 1025; i++)
@@ -50,20 +47,18 @@ void check_resume_over_1024_is_einval(void)
 	CHECK(self_debug_done(sent));
 }
 
-void check_resume_bad_pointer_is_efault(void)
+RULE_CHECK(resume_bad_pointer_is_efault, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	sent = self_debug_send(&self.queues[0]);
 	CHECK_IS(self_debug_resume((void *)8, 1), -EFAULT);
 	CHECK(self_debug_stopped(sent));
 }
 
-void check_resume_null_array_means_all(void)
+RULE_CHECK(resume_null_array_means_all, self_debug_open(2))
 {
 	struct signal *both[2];
 
-	self_debug_open(2);
 	for (int i = 0; i < 2; i++)
 		ids[i] = self.queues[i].id;
 	CHECK_IS(self_debug_suspend(ids, 2), 2);
@@ -73,28 +68,25 @@ void check_resume_null_array_means_all(void)
 	CHECK(self_debug_done(both[0]) && self_debug_done(both[1]));
 }
 
-void check_resume_null_array_ignores_the_number(void)
+RULE_CHECK(resume_null_array_ignores_the_number, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(self_debug_resume(NULL, 5000), 1);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_resume_empty_array_resumes_none(void)
+RULE_CHECK(resume_empty_array_resumes_none, self_debug_open(1))
 {
 	uint32_t id = 0;
 
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	sent = self_debug_send(&self.queues[0]);
 	CHECK_IS(self_debug_resume(&id, 0), 0);
 	CHECK(self_debug_stopped(sent));
 }
 
-void check_resume_counts_the_never_suspended(void)
+RULE_CHECK(resume_counts_the_never_suspended, self_debug_open(1))
 {
-	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]); /* NEW does not prevent it */
 	for (int i = 0; i < 2; i++)
 		ids[i] = self.queues[i].id;
@@ -103,9 +95,8 @@ void check_resume_counts_the_never_suspended(void)
 	CHECK_IS(ids[1], self.queues[1].id);
 }
 
-void check_unmatched_resume_changes_nothing(void)
+RULE_CHECK(unmatched_resume_changes_nothing, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_resume_one(&self.queues[0]);
 	CHECK(self_debug_runs(&self.queues[0]));
 	self_debug_suspend_one(&self.queues[0]); /* the unmatched resume does not count later */
@@ -113,9 +104,8 @@ void check_unmatched_resume_changes_nothing(void)
 	CHECK(self_debug_stopped(sent));
 }
 
-void check_resume_maps_only_if_percent_permits(void)
+RULE_CHECK(resume_maps_only_if_percent_permits, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
 	self_debug_resume_one(&self.queues[0]);
@@ -125,9 +115,8 @@ void check_resume_maps_only_if_percent_permits(void)
 	CHECK(self_debug_done(sent));
 }
 
-void check_resume_maps_only_if_ring_permits(void)
+RULE_CHECK(resume_maps_only_if_ring_permits, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(self_debug_update(&self.queues[0], false, 100), 0);
 	self_debug_resume_one(&self.queues[0]);
@@ -137,9 +126,8 @@ void check_resume_maps_only_if_ring_permits(void)
 	CHECK(self_debug_done(sent));
 }
 
-void check_resume_rereads_the_write_pointer(void)
+RULE_CHECK(resume_rereads_the_write_pointer, self_debug_open(1))
 {
-	self_debug_open(1);
 	CHECK(self_debug_runs(&self.queues[0]));
 	self_debug_suspend_one(&self.queues[0]);
 	sent = self_debug_send_silently(&self.queues[0]);
@@ -150,17 +138,13 @@ void check_resume_rereads_the_write_pointer(void)
 }
 
 /* The remaining work takes as long as was left of it, in one piece or several. */
-void check_work_goes_on_where_it_stopped(void)
+RULE_CHECK(work_goes_on_where_it_stopped, self_debug_open(1))
 {
-	uint64_t start;
-	struct raw_queue *queue;
-	struct signal *work;
 	double left, took;
+	struct raw_queue *queue = &self.queues[0];
+	struct signal *work = self_debug_suspend_at_work(queue, &left);
+	uint64_t start = clock_ns();
 
-	self_debug_open(1);
-	queue = &self.queues[0];
-	work = self_debug_suspend_at_work(queue, &left);
-	start = clock_ns();
 	self_debug_resume_one(queue);
 	self_debug_suspend_one(queue);
 	self_debug_resume_one(queue);

@@ -11,6 +11,7 @@
 #define QUIET_MS 12u /* time during which nothing must happen */
 #define LATE_MS 1000u
 
+static struct scripted_child first;
 static int reply;
 
 static struct gpu_file own;
@@ -54,39 +55,35 @@ static void is_woken(void)
 	CHECK_IS(reply, 0);
 }
 
-void check_runtime_enable_twice_is_ebusy(void)
+RULE_CHECK(runtime_enable_twice_is_ebusy, gpu_open(&own))
 {
-	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
 }
 
-void check_runtime_enable_after_queue_is_eexist(void)
+RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&own))
 {
 	struct raw_queue queue;
 
-	gpu_open(&own);
 	queue_new(&own, &queue);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EEXIST);
 	CHECK_IS(queue_destroy(&own, queue.id), 0);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
-void check_runtime_capabilities_untouched(void)
+RULE_CHECK(runtime_capabilities_untouched, gpu_open(&own))
 {
 	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
 					  .capabilities_mask = 0x5a5a};
 
-	gpu_open(&own);
 	CHECK_IS(harness_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
 	CHECK_IS(a.capabilities_mask, 0x5a5a);
 }
 
-void check_runtime_disable_ends_state(void)
+RULE_CHECK(runtime_disable_ends_state, gpu_open(&own))
 {
 	struct kfdabi_runtime_info info;
 
-	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, 0), 0);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(runtime_enable(&own, 0), 0);
@@ -97,27 +94,24 @@ void check_runtime_disable_ends_state(void)
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
-void check_runtime_enable_sleeps(void)
+RULE_CHECK(runtime_enable_sleeps, start())
 {
 	uint32_t id = 0;
 
-	start();
 	sleeps('r');
 	is_woken();
 	/* No error: the session can use the hardware by then. */
 	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 0);
 }
 
-void check_runtime_disable_sleeps(void)
+RULE_CHECK(runtime_disable_sleeps, debugged(&child, &kfd, RUNTIME_MASK, &events))
 {
-	debugged(&child, &kfd, RUNTIME_MASK, &events);
 	sleeps('R');
 	is_woken();
 }
 
-void check_runtime_post_ahead_counts(void)
+RULE_CHECK(runtime_post_ahead_counts, start())
 {
-	start();
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
 	CHECK_IS(scripted_do(&child, 'r'), 0);
@@ -138,9 +132,8 @@ static void is_interrupted(void)
 	CHECK_IS(reply, -EINTR);
 }
 
-void check_runtime_retry_sleeps_on(void)
+RULE_CHECK(runtime_retry_sleeps_on, start())
 {
-	start();
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
 	is_interrupted();
@@ -150,9 +143,8 @@ void check_runtime_retry_sleeps_on(void)
 	is_woken();
 }
 
-void check_runtime_retry_without_session_is_0(void)
+RULE_CHECK(runtime_retry_without_session_is_0, start())
 {
-	start();
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
 	is_interrupted();
@@ -163,15 +155,13 @@ void check_runtime_retry_without_session_is_0(void)
 }
 
 /* Another process on the GPU is being debugged. */
-void check_runtime_enable_on_taken_gpu_is_busy(void)
+RULE_CHECK(runtime_enable_on_taken_gpu_is_busy, debugged(&first, &kfd, 0, NULL))
 {
 	struct kfdabi_runtime_info info = {0};
 	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)&info,
 						     .info_size = sizeof info,
 						     .exception_code = KFDABI_EC_PROCESS_RUNTIME}};
-	struct scripted_child first;
 
-	debugged(&first, &kfd, 0, NULL);
 	start();
 	sleeps('r');
 	CHECK_IS(dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO), 0);
@@ -180,9 +170,8 @@ void check_runtime_enable_on_taken_gpu_is_busy(void)
 	CHECK_IS(dbg_suspend(kfd, child.pid, NULL, 0, 0), -EPERM);
 }
 
-void check_runtime_disable_op_wakes_nobody(void)
+RULE_CHECK(runtime_disable_op_wakes_nobody, start())
 {
-	start();
 	sleeps('r');
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
@@ -217,9 +206,8 @@ void check_runtime_debugger_death_wakes_nobody(void)
 	CHECK(!scripted_replies(&child, 2 * QUIET_MS, &reply));
 }
 
-void check_runtime_disable_resumes(void)
+RULE_CHECK(runtime_disable_resumes, debugged(&child, &kfd, RUNTIME_MASK, &events))
 {
-	debugged(&child, &kfd, RUNTIME_MASK, &events);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
 	CHECK_IS(scripted_do(&child, 'z'), 0);

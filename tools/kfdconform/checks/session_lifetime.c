@@ -11,6 +11,7 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/scripted_child.h"
 
+static int events;
 static int kfd;
 /* The target and its debugger. */
 static struct scripted_child child, debugger;
@@ -29,18 +30,16 @@ static void suspended(void)
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-void check_life_debugger_killed_resumes(void)
+RULE_CHECK(life_debugger_killed_resumes, suspended())
 {
-	suspended();
 	scripted_kill(&debugger);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
-void check_life_debugger_killed_resumes_all(void)
+RULE_CHECK(life_debugger_killed_resumes_all, suspended())
 {
 	struct scripted_child others[2];
 
-	suspended();
 	for (int i = 0; i < 2; i++) {
 		scripted_start(&others[i], "orq");
 		scripted_aim(&debugger, others[i].pid);
@@ -55,12 +54,11 @@ void check_life_debugger_killed_resumes_all(void)
 		CHECK_IS(scripted_do(&others[i], 'W'), 1);
 }
 
-void check_life_debugger_killed_allows_enable(void)
+RULE_CHECK(life_debugger_killed_allows_enable, suspended())
 {
 	struct kfdabi_runtime_info info;
 	struct gpu_file own;
 
-	suspended();
 	scripted_kill(&debugger);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 	gpu_open(&own);
@@ -70,18 +68,16 @@ void check_life_debugger_killed_allows_enable(void)
 	CHECK_IS(clear_and_suspend(own.kfd, child.pid), 1);
 }
 
-void check_life_debugger_exec_resumes(void)
+RULE_CHECK(life_debugger_exec_resumes, suspended())
 {
-	suspended();
 	scripted_send(&debugger, 'x');
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 	CHECK(!kill(debugger.pid, 0)); /* the debugger process still exists */
 }
 
 /* The session can be used through another file descriptor. */
-void check_life_debugger_close_keeps_session(void)
+RULE_CHECK(life_debugger_close_keeps_session, suspended())
 {
-	suspended();
 	CHECK_IS(scripted_do(&debugger, 'c'), 0);
 	for (int i = 0; i < 5; i++)
 		CHECK_IS(scripted_do(&child, 'z'), 0);
@@ -90,18 +86,16 @@ void check_life_debugger_close_keeps_session(void)
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-void check_life_target_close_keeps_session(void)
+RULE_CHECK(life_target_close_keeps_session, suspended())
 {
-	suspended();
 	CHECK_IS(scripted_do(&child, 'c'), 0);
 	sleep_ms(5);
 	CHECK_IS(scripted_do(&debugger, 'n'), 1);
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-void check_life_detach_keeps_suspended(void)
+RULE_CHECK(life_detach_keeps_suspended, suspended())
 {
-	suspended();
 	CHECK_IS(scripted_do(&debugger, 'T'), 0);
 	for (int i = 0; i < 5; i++)
 		CHECK_IS(scripted_do(&child, 'z'), 0);
@@ -111,11 +105,8 @@ void check_life_detach_keeps_suspended(void)
 }
 
 /* The other end of the pipe that was passed as dbg_fd is closed, and no process has the pid. */
-void check_life_target_killed_while_suspended(void)
+RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &kfd, NEW_MASK, &events))
 {
-	int events;
-
-	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
 	scripted_kill(&child);
@@ -142,20 +133,16 @@ static void leaves(struct scripted_child *scripted, char step)
 	CHECK(ready & POLLHUP);
 }
 
-void check_life_target_exec_ends_session(void)
+RULE_CHECK(life_target_exec_ends_session, debugged(&child, &kfd, 0, NULL))
 {
-	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	leaves(&child, 'x');
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), -ESRCH);
 }
 
-void check_life_target_crash_ends_session(void)
+RULE_CHECK(life_target_crash_ends_session, debugged(&child, &kfd, 0, &events))
 {
-	int events;
-
-	debugged(&child, &kfd, 0, &events);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	leaves(&child, 'k');
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
@@ -164,11 +151,10 @@ void check_life_target_crash_ends_session(void)
 	CHECK(WIFSIGNALED(child_end(&child.child)));
 }
 
-void check_life_fork_child_is_no_target(void)
+RULE_CHECK(life_fork_child_is_no_target, debugged(&child, &kfd, 0, NULL))
 {
 	pid_t pid;
 
-	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	pid = scripted_do(&child, 'f');
 	CHECK(pid > 0);
@@ -198,11 +184,10 @@ static pid_t process_with_pid(pid_t wanted)
 	return pid;
 }
 
-void check_life_pid_reuse_is_esrch(void)
+RULE_CHECK(life_pid_reuse_is_esrch, debugged(&child, &kfd, 0, NULL))
 {
 	pid_t again;
 
-	debugged(&child, &kfd, 0, NULL);
 	scripted_kill(&child);
 	again = process_with_pid(child.pid);
 	if (again != child.pid)

@@ -82,19 +82,17 @@ static void check_line(int from, const char *format, pid_t pid)
 	exit(1);
 }
 
-void check_smi_unknown_gpu_is_einval(void)
+RULE_CHECK(smi_unknown_gpu_is_einval, gpu_open(&gpu))
 {
 	struct kfd_ioctl_smi_events_args a = {.gpuid = 1};
 
-	gpu_open(&gpu);
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), -EINVAL);
 }
 
-void check_smi_reading_nothing_is_eagain(void)
+RULE_CHECK(smi_reading_nothing_is_eagain, gpu_open(&gpu))
 {
 	char text[64];
 
-	gpu_open(&gpu);
 	fd = smi_open(0);
 	CHECK_IS(read(fd, text, sizeof text), -1);
 	CHECK_IS(errno, EAGAIN);
@@ -111,20 +109,18 @@ static void fault(void)
 	CHECK_IS(memory_event_wait(&gpu, event, LATE_MS, &what), 1);
 }
 
-void check_smi_vmfault_names_the_process(void)
+RULE_CHECK(smi_vmfault_names_the_process, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	fd = smi_open(BIT(KFDABI_SMI_VMFAULT));
 	fault();
 	check_line(fd, "1 %x:%s\n", getpid());
 }
 
-void check_smi_mask_selects(void)
+RULE_CHECK(smi_mask_selects, gpu_open(&gpu))
 {
 	uint64_t none = 0;
 	int at_first, other, cleared, wanted;
 
-	gpu_open(&gpu);
 	at_first = smi_open(0);
 	other = smi_open(BIT(KFDABI_SMI_THERMAL_THROTTLE));
 	cleared = smi_open(BIT(KFDABI_SMI_VMFAULT));
@@ -138,18 +134,16 @@ void check_smi_mask_selects(void)
 }
 
 /* ACQUIRE_VM is what counts as the start of a process. */
-void check_smi_process_start_at_acquire_vm(void)
+RULE_CHECK(smi_process_start_at_acquire_vm, gpu_open_without_vm(&gpu))
 {
-	gpu_open_without_vm(&gpu);
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START));
 	check_silent(fd);
 	gpu_acquire_vm(&gpu);
 	check_line(fd, "c %x %s\n", getpid());
 }
 
-void check_smi_process_start_is_not_told(void)
+RULE_CHECK(smi_process_start_is_not_told, gpu_open_without_vm(&gpu))
 {
-	gpu_open_without_vm(&gpu);
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START) | BIT(KFDABI_SMI_PROCESS_END));
 	gpu_acquire_vm(&gpu);
 	check_silent(fd);
@@ -218,9 +212,8 @@ void check_smi_buffer_holds_more_than_1024_bytes(void)
 	CHECK(received_of(1024 + 100) > 1024);
 }
 
-void check_smi_queue_changes_are_silent(void)
+RULE_CHECK(smi_queue_changes_are_silent, self_debug_prepare())
 {
-	self_debug_prepare();
 	gpu = self.gpu;
 	fd = smi_open(BIT(KFDABI_SMI_QUEUE_EVICTION) | BIT(KFDABI_SMI_QUEUE_RESTORE));
 	self_debug_enable(0);
@@ -232,13 +225,12 @@ void check_smi_queue_changes_are_silent(void)
 	check_silent(fd);
 }
 
-void check_smi_others_need_admin(void)
+RULE_CHECK(smi_others_need_admin, gpu_open(&gpu))
 {
 	bool admin;
 	struct child child;
 	int before, after;
 
-	gpu_open(&gpu);
 	before = smi_open(ALL_EVENTS);
 	admin = capabilities_drop(ADMIN) & ADMIN;
 	after = smi_open(ALL_EVENTS);

@@ -50,45 +50,40 @@ static uint64_t status(unsigned newest)
 	return entries[newest].exception_status;
 }
 
-void check_queue_snapshot_entry_size_0_is_einval(void)
+RULE_CHECK(queue_snapshot_entry_size_0_is_einval, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(entries, 1, 0, NEW_MASK), -EINVAL);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 0);
 	CHECK_IS(status(0), NEW_MASK);
 }
 
-void check_queue_snapshot_count_probe(void)
+RULE_CHECK(queue_snapshot_count_probe, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(NULL, 0, ENTRY, NEW_MASK), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
 	CHECK_IS(status(0), NEW_MASK); /* a call that only counts clears nothing */
 }
 
-void check_queue_snapshot_tells_the_true_total(void)
+RULE_CHECK(queue_snapshot_tells_the_true_total, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(entries, 1, ENTRY, 0), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
 	CHECK_IS(snapshot(entries, 4, ENTRY, 0), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
 }
 
-void check_queue_snapshot_newest_first(void)
+RULE_CHECK(queue_snapshot_newest_first, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(entries, 2, ENTRY, 0), 0);
 	CHECK_IS(entries[0].queue_id, self.queues[1].id);
 	CHECK_IS(entries[1].queue_id, self.queues[0].id);
 }
 
-void check_queue_snapshot_fields(void)
+RULE_CHECK(queue_snapshot_fields, self_debug_prepare())
 {
 	const struct kfdabi_queue_snapshot *compute, *sdma;
 	struct raw_queue *queue, copies;
 
-	self_debug_prepare();
 	queue = &self.queues[0];
 	queue_new(&self.gpu, queue);
 	self_debug_sdma(&copies);
@@ -109,17 +104,15 @@ void check_queue_snapshot_fields(void)
 	CHECK(sdma->ring_base_address == (uintptr_t)copies.ring.cpu);
 }
 
-void check_queue_snapshot_status_is_from_before_clearing(void)
+RULE_CHECK(queue_snapshot_status_is_from_before_clearing, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(entries, 2, ENTRY, NEW_MASK), 0);
 	CHECK_IS(entries[0].exception_status, NEW_MASK);
 	CHECK_IS(entries[1].exception_status, NEW_MASK);
 }
 
-void check_queue_snapshot_read_then_clear(void)
+RULE_CHECK(queue_snapshot_read_then_clear, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(entries, 2, ENTRY, ~NEW_MASK), 0);
 	CHECK_IS(status(0), NEW_MASK); /* only exceptions in the mask are cleared */
 	CHECK_IS(snapshot(entries, 2, ENTRY, NEW_MASK), 0);
@@ -128,20 +121,18 @@ void check_queue_snapshot_read_then_clear(void)
 	self_debug_suspend_one(&self.queues[0]);
 }
 
-void check_queue_snapshot_clears_only_copied_entries(void)
+RULE_CHECK(queue_snapshot_clears_only_copied_entries, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(entries, 1, ENTRY, NEW_MASK), 0);
 	CHECK_IS(status(0), 0);
 	CHECK_IS(status(1), NEW_MASK);
 }
 
-void check_queue_snapshot_wide_stride_leaves_tail(void)
+RULE_CHECK(queue_snapshot_wide_stride_leaves_tail, open_new())
 {
 	char buffer[2][ENTRY + 32];
 	struct kfdabi_queue_snapshot first, second;
 
-	open_new();
 	memset(buffer, FILL, sizeof buffer);
 	CHECK_IS(snapshot(buffer, 2, sizeof buffer[0], 0), 0);
 	memcpy(&first, buffer[0], sizeof first);
@@ -153,12 +144,11 @@ void check_queue_snapshot_wide_stride_leaves_tail(void)
 	CHECK_IS(a.u.queue_snapshot.entry_size, ENTRY); /* the driver's own size is copied back */
 }
 
-void check_queue_snapshot_narrow_stride_cuts_entries(void)
+RULE_CHECK(queue_snapshot_narrow_stride_cuts_entries, open_new())
 {
 	char buffer[3 * 16];
 	uint64_t rings[2];
 
-	open_new();
 	memset(buffer, FILL, sizeof buffer);
 	CHECK_IS(snapshot(buffer, 2, 16, 0), 0);
 	CHECK_IS(a.u.queue_snapshot.entry_size, 16);
@@ -170,32 +160,28 @@ void check_queue_snapshot_narrow_stride_cuts_entries(void)
 		CHECK(buffer[i] == FILL);
 }
 
-void check_queue_snapshot_huge_capacity(void)
+RULE_CHECK(queue_snapshot_huge_capacity, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot(entries, UINT32_MAX, ENTRY, 0), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
 	CHECK_IS(entries[1].queue_id, self.queues[0].id);
 }
 
-void check_queue_snapshot_bad_buffer_is_efault(void)
+RULE_CHECK(queue_snapshot_bad_buffer_is_efault, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot((void *)8, 2, ENTRY, NEW_MASK), -EFAULT);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 0);
 }
 
-void check_queue_snapshot_failed_entry_is_cleared(void)
+RULE_CHECK(queue_snapshot_failed_entry_is_cleared, open_new())
 {
-	open_new();
 	CHECK_IS(snapshot((void *)8, 2, ENTRY, NEW_MASK), -EFAULT);
 	CHECK_IS(status(0), 0);
 	CHECK_IS(status(1), NEW_MASK);
 }
 
-void check_queue_snapshot_shows_updates(void)
+RULE_CHECK(queue_snapshot_shows_updates, self_debug_open(1))
 {
-	self_debug_open(1);
 	CHECK_IS(self_debug_update(&self.queues[0], false, 100), 0);
 	CHECK_IS(snapshot(entries, 1, ENTRY, 0), 0);
 	CHECK_IS(entries[0].ring_base_address, 0);
@@ -204,9 +190,8 @@ void check_queue_snapshot_shows_updates(void)
 	CHECK(entries[0].ring_base_address == (uintptr_t)self.queues[0].ring.cpu);
 }
 
-void check_queue_snapshot_forgets_the_destroyed(void)
+RULE_CHECK(queue_snapshot_forgets_the_destroyed, open_new())
 {
-	open_new();
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[1].id), 0);
 	CHECK_IS(snapshot(entries, 2, ENTRY, 0), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 1);
@@ -223,25 +208,22 @@ static unsigned gpus(void)
 	return machine.nodes;
 }
 
-void check_device_snapshot_null_is_einval(void)
+RULE_CHECK(device_snapshot_null_is_einval, self_debug_open(0))
 {
-	self_debug_open(0);
 	CHECK_IS(devices(NULL, 0, DEVICE), -EINVAL);
 	CHECK_IS(devices(NULL, 1, DEVICE), -EINVAL);
 }
 
-void check_device_snapshot_count_probe(void)
+RULE_CHECK(device_snapshot_count_probe, self_debug_open(0))
 {
-	self_debug_open(0);
 	memset(&device, FILL, sizeof device);
 	CHECK_IS(devices(&device, 0, DEVICE), 0);
 	CHECK_IS(a.u.device_snapshot.num_devices, gpus());
 	CHECK_IS(((char *)&device)[0], FILL);
 }
 
-void check_device_snapshot_entry_size_0_counts(void)
+RULE_CHECK(device_snapshot_entry_size_0_counts, self_debug_open(0))
 {
-	self_debug_open(0);
 	memset(&device, FILL, sizeof device);
 	CHECK_IS(devices(&device, 1, 0), 0);
 	CHECK_IS(a.u.device_snapshot.num_devices, gpus());
@@ -273,13 +255,12 @@ void check_device_snapshot_entry_is_128_bytes(void)
 	CHECK_IS(device_bytes(), DEVICE);
 }
 
-void check_device_snapshot_stride(void)
+RULE_CHECK(device_snapshot_stride, self_debug_open(0))
 {
 	char buffer[2][DEVICE + 24];
 	struct kfdabi_device_snapshot both[2];
 	struct gpu_shape shape;
 
-	self_debug_open(0);
 	CHECK_IS(harness_shape(1, &shape), 0);
 	memset(buffer, FILL, sizeof buffer);
 	CHECK_IS(devices(buffer, 2, sizeof buffer[0]), 0);
@@ -290,9 +271,8 @@ void check_device_snapshot_stride(void)
 	CHECK(buffer[0][DEVICE] == FILL && buffer[1][DEVICE] == FILL);
 }
 
-void check_device_snapshot_bad_buffer_is_efault(void)
+RULE_CHECK(device_snapshot_bad_buffer_is_efault, self_debug_open(0))
 {
-	self_debug_open(0);
 	CHECK_IS(devices((void *)8, 1, DEVICE), -EFAULT);
 	CHECK_IS(a.u.device_snapshot.num_devices, gpus());
 }
@@ -311,9 +291,8 @@ static void first_device(void)
 	CHECK_IS(devices(&device, 1, DEVICE), 0);
 }
 
-void check_device_snapshot_tells_the_topology(void)
+RULE_CHECK(device_snapshot_tells_the_topology, first_device())
 {
-	first_device();
 	CHECK_IS(device.gpu_id, self.gpu.gpu_id);
 	CHECK_IS(device.location_id, topology("location_id"));
 	CHECK_IS(device.vendor_id, topology("vendor_id"));
@@ -329,14 +308,13 @@ void check_device_snapshot_tells_the_topology(void)
 	CHECK_IS(device.exception_status, 0);
 }
 
-void check_device_snapshot_tells_the_apertures(void)
+RULE_CHECK(device_snapshot_tells_the_apertures, first_device())
 {
 	struct kfd_process_device_apertures apertures[1] = {0};
 	struct kfd_ioctl_get_process_apertures_new_args query = {
 		.kfd_process_device_apertures_ptr = (uint64_t)(uintptr_t)apertures,
 		.num_of_nodes = 1};
 
-	first_device();
 	CHECK_IS(
 		harness_ioctl(self.gpu.kfd, KFDABI_GET_PROCESS_APERTURES_NEW, &query, sizeof query),
 		0);
@@ -349,8 +327,7 @@ void check_device_snapshot_tells_the_apertures(void)
 	CHECK(device.lds_limit > device.lds_base);
 }
 
-void check_device_snapshot_array_count_is_per_xcc(void)
+RULE_CHECK(device_snapshot_array_count_is_per_xcc, first_device())
 {
-	first_device();
 	CHECK_IS((uint64_t)device.array_count * device.num_xcc, topology("array_count"));
 }

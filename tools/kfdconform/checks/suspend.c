@@ -16,24 +16,21 @@ static int suspend_raw(void *array, uint32_t n, uint64_t mask)
 	return dbg_suspend(self.gpu.kfd, self.own_pid, array, n, mask);
 }
 
-void check_suspend_null_array_is_einval(void)
+RULE_CHECK(suspend_null_array_is_einval, self_debug_open(1))
 {
-	self_debug_open(1);
 	CHECK_IS(suspend_raw(NULL, 1, 0), -EINVAL);
 	CHECK_IS(suspend_raw(NULL, 1025, 0), -EINVAL);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_suspend_null_empty_array_is_0(void)
+RULE_CHECK(suspend_null_empty_array_is_0, self_debug_open(1))
 {
-	self_debug_open(1);
 	CHECK_IS(suspend_raw(NULL, 0, 0), 0);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_suspend_over_1024_is_einval(void)
+RULE_CHECK(suspend_over_1024_is_einval, self_debug_open(1))
 {
-	self_debug_open(1);
 	for (uint32_t i = 0; i < 1025; i++)
 		ids[i] = i;
 	CHECK_IS(self_debug_suspend(ids, 1025), -EINVAL);
@@ -41,16 +38,14 @@ void check_suspend_over_1024_is_einval(void)
 	CHECK_IS(ids[1023], 1023 | SELF_DEBUG_INVALID);
 }
 
-void check_suspend_bad_pointer_is_efault(void)
+RULE_CHECK(suspend_bad_pointer_is_efault, self_debug_open(1))
 {
-	self_debug_open(1);
 	CHECK_IS(suspend_raw((void *)8, 1, 0), -EFAULT);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_suspend_counts_and_clears_invalid(void)
+RULE_CHECK(suspend_counts_and_clears_invalid, self_debug_open(2))
 {
-	self_debug_open(2);
 	ids[0] = self.queues[1].id;
 	ids[1] = self.queues[0].id;
 	CHECK_IS(self_debug_suspend(ids, 2), 2);
@@ -58,17 +53,13 @@ void check_suspend_counts_and_clears_invalid(void)
 	CHECK_IS(ids[1], self.queues[0].id);
 }
 
-void check_suspended_queue_stands_still(void)
+RULE_CHECK(suspended_queue_stands_still, self_debug_open(1))
 {
-	struct raw_queue *queue;
-	struct signal *work;
-	uint64_t rptr;
 	double left;
+	struct raw_queue *queue = &self.queues[0];
+	struct signal *work = self_debug_suspend_at_work(queue, &left);
+	uint64_t rptr = *queue_rptr(queue);
 
-	self_debug_open(1);
-	queue = &self.queues[0];
-	work = self_debug_suspend_at_work(queue, &left);
-	rptr = *queue_rptr(queue);
 	CHECK(!comes(&work->value, 0, (unsigned)left + 60)); /* it would have ended by now */
 	CHECK_IS(*queue_rptr(queue), rptr);
 	queue_ring(queue); /* a doorbell does not start it either */
@@ -77,12 +68,11 @@ void check_suspended_queue_stands_still(void)
 	CHECK(self_debug_done(work));
 }
 
-void check_suspend_reaches_sdma_queues(void)
+RULE_CHECK(suspend_reaches_sdma_queues, self_debug_prepare())
 {
 	volatile int64_t *fence;
 	struct raw_queue sdma;
 
-	self_debug_prepare();
 	self_debug_sdma(&sdma);
 	self_debug_enable(0);
 	self_debug_collect();
@@ -94,9 +84,8 @@ void check_suspend_reaches_sdma_queues(void)
 	CHECK(comes(fence, 2, SELF_DEBUG_RUNS_MS));
 }
 
-void check_suspend_flags_an_inactive_queue(void)
+RULE_CHECK(suspend_flags_an_inactive_queue, self_debug_open(1))
 {
-	self_debug_open(1);
 	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
@@ -106,9 +95,8 @@ void check_suspend_flags_an_inactive_queue(void)
 	CHECK(self_debug_done(sent));
 }
 
-void check_update_of_a_suspended_queue_only_stores(void)
+RULE_CHECK(update_of_a_suspended_queue_only_stores, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(self_debug_update(&self.queues[0], true, 50), 0);
 	sent = self_debug_send(&self.queues[0]);
@@ -120,9 +108,8 @@ void check_update_of_a_suspended_queue_only_stores(void)
 	CHECK(self_debug_done(sent));
 }
 
-void check_suspend_counts_the_already_suspended(void)
+RULE_CHECK(suspend_counts_the_already_suspended, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	id = self.queues[0].id;
 	CHECK_IS(self_debug_suspend(&id, 1), 1);
@@ -131,9 +118,8 @@ void check_suspend_counts_the_already_suspended(void)
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_suspend_skips_new_queues(void)
+RULE_CHECK(suspend_skips_new_queues, self_debug_open(0))
 {
-	self_debug_open(0);
 	queue_new(&self.gpu, &self.queues[0]);
 	id = self.queues[0].id;
 	CHECK_IS(self_debug_suspend(&id, 1), 0);
@@ -143,9 +129,8 @@ void check_suspend_skips_new_queues(void)
 	self_debug_suspend_one(&self.queues[0]);
 }
 
-void check_unknown_ids_flagged_count_0_suspend(void)
+RULE_CHECK(unknown_ids_flagged_count_0_suspend, self_debug_open(1))
 {
-	self_debug_open(1);
 	ids[0] = UNKNOWN;
 	ids[1] = UNKNOWN + 1;
 	CHECK_IS(self_debug_suspend(ids, 2), 0);
@@ -154,9 +139,8 @@ void check_unknown_ids_flagged_count_0_suspend(void)
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_mixed_known_and_unknown_suspend(void)
+RULE_CHECK(mixed_known_and_unknown_suspend, self_debug_open(1))
 {
-	self_debug_open(1);
 	ids[0] = UNKNOWN;
 	ids[1] = self.queues[0].id;
 	ids[2] = UNKNOWN + 1;
@@ -168,35 +152,31 @@ void check_mixed_known_and_unknown_suspend(void)
 	CHECK(self_debug_stopped(sent));
 }
 
-void check_duplicate_id_stays_invalid(void)
+RULE_CHECK(duplicate_id_stays_invalid, self_debug_open(1))
 {
-	self_debug_open(1);
 	ids[0] = ids[1] = self.queues[0].id;
 	CHECK_IS(self_debug_suspend(ids, 2), 1);
 	CHECK_IS(ids[0], self.queues[0].id);
 	CHECK_IS(ids[1], self.queues[0].id | SELF_DEBUG_INVALID);
 }
 
-void check_input_bit_30_never_matches(void)
+RULE_CHECK(input_bit_30_never_matches, self_debug_open(1))
 {
-	self_debug_open(1);
 	id = self.queues[0].id | KFDABI_QUEUE_ERROR;
 	CHECK_IS(self_debug_suspend(&id, 1), 0);
 	CHECK_IS(id, self.queues[0].id | KFDABI_QUEUE_ERROR | SELF_DEBUG_INVALID);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-void check_input_bit_31_matches(void)
+RULE_CHECK(input_bit_31_matches, self_debug_open(1))
 {
-	self_debug_open(1);
 	id = self.queues[0].id | SELF_DEBUG_INVALID;
 	CHECK_IS(self_debug_suspend(&id, 1), 1);
 	CHECK_IS(id, self.queues[0].id);
 }
 
-void check_only_named_queue_changes(void)
+RULE_CHECK(only_named_queue_changes, self_debug_open(2))
 {
-	self_debug_open(2);
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(self_debug_runs(&self.queues[1]));
 	self_debug_suspend_one(&self.queues[1]);
@@ -206,11 +186,10 @@ void check_only_named_queue_changes(void)
 	CHECK(self_debug_stopped(sent));
 }
 
-void check_queue_array_pointer_unchanged_after_call(void)
+RULE_CHECK(queue_array_pointer_unchanged_after_call, self_debug_open(1))
 {
 	struct kfdabi_dbg_trap suspend = {0}, resume = {0};
 
-	self_debug_open(1);
 	id = self.queues[0].id;
 	suspend.u.suspend.exception_mask = WAVE_MASK;
 	suspend.u.suspend.queue_array_ptr = (uint64_t)(uintptr_t)&id;
@@ -228,9 +207,8 @@ void check_queue_array_pointer_unchanged_after_call(void)
 	CHECK_IS(resume.u.resume.num_queues, 1);
 }
 
-void check_failed_suspend_leaves_memory(void)
+RULE_CHECK(failed_suspend_leaves_memory, self_debug_open(1))
 {
-	self_debug_open(1);
 	memset(ids, 0x11, sizeof ids);
 	ids[0] = self.queues[0].id;
 	CHECK_IS(self_debug_suspend(ids, 1025), -EINVAL);
@@ -241,9 +219,8 @@ void check_failed_suspend_leaves_memory(void)
 
 /* The call does not suspend the new queue and flags its id, but clears its NEW exception, so that
  * the next call suspends it. */
-void check_suspend_mask_clears_new_of_the_node(void)
+RULE_CHECK(suspend_mask_clears_new_of_the_node, self_debug_open(1))
 {
-	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]);
 	ids[0] = self.queues[0].id;
 	ids[1] = self.queues[1].id;
@@ -253,9 +230,8 @@ void check_suspend_mask_clears_new_of_the_node(void)
 	self_debug_suspend_one(&self.queues[1]);
 }
 
-void check_suspend_mask_needs_a_success(void)
+RULE_CHECK(suspend_mask_needs_a_success, self_debug_open(1))
 {
-	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]);
 	for (int i = 0; i < 2; i++) {
 		id = self.queues[1].id;
@@ -264,9 +240,8 @@ void check_suspend_mask_needs_a_success(void)
 	}
 }
 
-void check_suspend_mask_clears_only_what_it_names(void)
+RULE_CHECK(suspend_mask_clears_only_what_it_names, self_debug_open(1))
 {
-	self_debug_open(1);
 	queue_new(&self.gpu, &self.queues[1]);
 	ids[0] = self.queues[0].id;
 	ids[1] = self.queues[1].id;
@@ -275,11 +250,10 @@ void check_suspend_mask_clears_only_what_it_names(void)
 	CHECK_IS(self_debug_suspend(&ids[1], 1), 0);
 }
 
-void check_any_grace_period_is_accepted(void)
+RULE_CHECK(any_grace_period_is_accepted, self_debug_open(1))
 {
 	static const uint32_t graces[] = {0, 1, 255, 256, 0x10000, KFDABI_GRACE_DEFAULT};
 
-	self_debug_open(1);
 	for (unsigned i = 0; i < sizeof graces / sizeof *graces; i++) {
 		struct kfdabi_dbg_trap a = {
 			.u.suspend = {.queue_array_ptr = (uint64_t)(uintptr_t)&id,
@@ -292,9 +266,8 @@ void check_any_grace_period_is_accepted(void)
 	}
 }
 
-void check_queue_created_after_suspend_runs(void)
+RULE_CHECK(queue_created_after_suspend_runs, self_debug_open(1))
 {
-	self_debug_open(1);
 	self_debug_suspend_one(&self.queues[0]);
 	sent = self_debug_send(&self.queues[0]);
 	queue_new(&self.gpu, &self.queues[1]);
@@ -302,12 +275,11 @@ void check_queue_created_after_suspend_runs(void)
 	CHECK_IS(sent->value, 1);
 }
 
-void check_suspend_counts_queues_of_all_nodes(void)
+RULE_CHECK(suspend_counts_queues_of_all_nodes, self_debug_open(1))
 {
 	struct raw_queue far;
 	struct gpu_file second;
 
-	self_debug_open(1);
 	gpu_open_too(&second, &self.gpu, 1);
 	queue_new(&second, &far);
 	self_debug_collect();

@@ -105,14 +105,13 @@ void check_proc_folder_comes_and_goes(void)
 	CHECK(WITHIN(LATE_MS, !proc_has(child.pid, ".")));
 }
 
-void check_proc_files_are_read_only(void)
+RULE_CHECK(proc_files_are_read_only, gpu_open(&gpu))
 {
 	const char *names[] = {"pasid", "vram_%u", "sdma_%u", "stats_%u/evicted_ms",
 			       "counters_%u/faults"};
 	char path[128];
 	struct stat st;
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		int n = snprintf(path, sizeof path, PROC "/%d/", getpid());
@@ -126,11 +125,10 @@ void check_proc_files_are_read_only(void)
 	CHECK_IS(st.st_mode & 07777, 0444);
 }
 
-void check_proc_queue_is_listed(void)
+RULE_CHECK(proc_queue_is_listed, gpu_open(&gpu))
 {
 	struct raw_queue queues[2];
 
-	gpu_open(&gpu);
 	CHECK_IS(queues_listed(getpid()), 0);
 	queue_new(&gpu, &queues[0]);
 	queue_new(&gpu, &queues[1]);
@@ -142,21 +140,19 @@ void check_proc_queue_is_listed(void)
 	CHECK(proc_has(getpid(), "queues/%u", queues[1].id));
 }
 
-void check_proc_queue_files_have_no_newline(void)
+RULE_CHECK(proc_queue_files_have_no_newline, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	check_number(proc_text(getpid(), "queues/%u/gpuid", queue.id), gpu.gpu_id, "");
 	check_number(proc_text(getpid(), "queues/%u/size", queue.id), RING_PACKETS * 64, "");
 	check_number(proc_text(getpid(), "queues/%u/type", queue.id), 0, "");
 }
 
-void check_proc_queue_size_follows_update(void)
+RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
 {
 	struct kfd_ioctl_update_queue_args a = {.queue_percentage = 100, .queue_priority = 7};
 	struct buffer ring;
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	CHECK_IS(buffer_new(&gpu, 8 * RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &ring), 0);
 	a.queue_id = queue.id;
@@ -210,12 +206,11 @@ void check_proc_xgmi_queue_is_type_3(void)
 	check_xgmi("3");
 }
 
-void check_proc_id_used_again_tells_the_new_queue(void)
+RULE_CHECK(proc_id_used_again_tells_the_new_queue, gpu_open(&gpu))
 {
 	struct kfdabi_create_queue args;
 	struct raw_queue first, second;
 
-	gpu_open(&gpu);
 	queue_new(&gpu, &first);
 	CHECK_IS(queue_destroy(&gpu, first.id), 0);
 	queue_args(&gpu, &second, &args);
@@ -233,13 +228,11 @@ static uint64_t proc_number(pid_t pid, const char *name, uint32_t gpu_id)
 	return strtoull(proc_text(pid, "%s", format), NULL, 10);
 }
 
-void check_proc_vram_counts_vram(void)
+RULE_CHECK(proc_vram_counts_vram, gpu_open(&gpu))
 {
 	struct buffer vram, gtt;
-	uint64_t before;
+	uint64_t before = proc_number(getpid(), "vram_%u", gpu.gpu_id);
 
-	gpu_open(&gpu);
-	before = proc_number(getpid(), "vram_%u", gpu.gpu_id);
 	CHECK_IS(buffer_new(&gpu, 1 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
 	CHECK_IS(proc_number(getpid(), "vram_%u", gpu.gpu_id), before);
 	CHECK_IS(buffer_new(&gpu, 3 << 20,
@@ -250,12 +243,11 @@ void check_proc_vram_counts_vram(void)
 	check_number(proc_text(getpid(), "vram_%u", gpu.gpu_id), before, "\n");
 }
 
-void check_proc_pasid_is_the_processs(void)
+RULE_CHECK(proc_pasid_is_the_processs, gpu_open(&gpu))
 {
 	char own[64];
 	struct child child;
 
-	gpu_open(&gpu);
 	snprintf(own, sizeof own, "%s", proc_text(getpid(), "pasid"));
 	CHECK(strtoul(own, NULL, 10) > 0);
 	child_start(&child, opens_device);
@@ -266,9 +258,8 @@ void check_proc_pasid_is_the_processs(void)
 	CHECK_IS(child_end(&child), 0);
 }
 
-void check_proc_pasid_is_0(void)
+RULE_CHECK(proc_pasid_is_0, gpu_open(&gpu))
 {
-	gpu_open(&gpu);
 	check_text(proc_text(getpid(), "pasid"), "0\n");
 }
 
@@ -290,16 +281,14 @@ static uint64_t occupancy(void)
 	return proc_number(getpid(), "stats_%u/cu_occupancy", self.gpu.gpu_id);
 }
 
-void check_proc_cu_occupancy_tells_running_waves(void)
+RULE_CHECK(proc_cu_occupancy_tells_running_waves, busy_start())
 {
-	busy_start();
 	CHECK(WITHIN(LATE_MS, occupancy()));
 	CHECK(occupancy() <= self.gpu.shape.cus);
 }
 
-void check_proc_cu_occupancy_of_suspended_is_0(void)
+RULE_CHECK(proc_cu_occupancy_of_suspended_is_0, busy_start())
 {
-	busy_start();
 	CHECK(WITHIN(LATE_MS, occupancy()));
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(WITHIN(LATE_MS, !occupancy()));
@@ -307,21 +296,19 @@ void check_proc_cu_occupancy_of_suspended_is_0(void)
 	CHECK(WITHIN(LATE_MS, occupancy()));
 }
 
-void check_proc_suspended_queue_stays_listed(void)
+RULE_CHECK(proc_suspended_queue_stays_listed, busy_start())
 {
-	busy_start();
 	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
 	CHECK(proc_has(getpid(), "queues/%u/type", self.queues[0].id));
 	check_text(proc_text(getpid(), "queues/%u/type", self.queues[0].id), "0");
 }
 
-void check_proc_vram_of_suspended_stays(void)
+RULE_CHECK(proc_vram_of_suspended_stays, busy_start())
 {
 	struct buffer vram;
 	uint64_t before;
 
-	busy_start();
 	CHECK_IS(buffer_new(&self.gpu, 3 << 20,
 			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
 		 0);
@@ -332,9 +319,8 @@ void check_proc_vram_of_suspended_stays(void)
 	CHECK_IS(proc_number(getpid(), "vram_%u", self.gpu.gpu_id), before);
 }
 
-void check_proc_evicted_ms_excludes_suspension(void)
+RULE_CHECK(proc_evicted_ms_excludes_suspension, busy_start())
 {
-	busy_start();
 	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
 	self_debug_resume_one(&self.queues[0]);

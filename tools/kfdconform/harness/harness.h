@@ -22,7 +22,6 @@
 
 #include "kfd/driver_rules.h"
 #include "kfd/uapi.h"
-#include "tools/kfdconform/runner.h"
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -47,6 +46,12 @@ static inline void check_is(const char *file, int line, const char *what, long l
 
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
+
+/* Exit status of a check: not possible on this machine; the machine was too busy. */
+#define SUITE_SKIPPED 77
+#define SUITE_TOO_BUSY 75
+/* The prefix of lines of a check that can pass nevertheless. */
+#define SUITE_TRIED_AGAIN "retried: "
 
 /* Ends the check as "not applicable", because it is not possible on this machine. */
 #define SKIP(reason)                                                                               \
