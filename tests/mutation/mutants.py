@@ -144,7 +144,8 @@ class World:
     def targets(self, test):
         """The programs that its command, environment and script name, and those of
         ours that it may start or preload without naming them."""
-        found = {"libkfdshim.so", "libkfdshim-agent.so", "kfdsim", "kfdsched", "kfdschedd", "kfdreplay"}
+        found = {"libkfdshim.so", "libkfdshim-agent.so", "kfdsim", "kfdsched", "kfdschedd", "kfdreplay",
+                 "kfdconform", "kfdsched_manual"}  # the last one makes the schemas
         for word in self.tests[test]:
             if word.startswith(self.tree + "/") and word.endswith(".sh"):
                 found |= self.named_in(word, self.folders[test])
