@@ -45,7 +45,8 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(rng >> 33) % n;
 }
 
-/* Appends the content of the pipe to `text`. Each read must return whole lines. */
+/* Appends the content of the pipe to `text`. Each write must have been of whole lines: the pipe keeps
+ * them apart (O_DIRECT). */
 static void drain(void)
 {
 	ssize_t n;
@@ -72,7 +73,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC | O_DIRECT), 0);
 	now = START;
 	used = (size_t)sprintf(text, "kfdschedd-record 1\nstart %llu\n", (unsigned long long)START);
 	begin_worker();

@@ -149,6 +149,24 @@ static void contended_gangs_have_no_turn(void **state)
 	assert_int_equal(running_after(FIRST), 2);
 }
 
+/* low[0] is first in turn until it is contended on another GPU, at the moment when a gang is due. That
+ * low[0] has not been evaluated yet must not let low[1] wait for it. */
+static void a_gang_that_is_contended_now_has_no_turn(void **state)
+{
+	core_id other = play_add(15);
+
+	(void)state;
+	play_active(low[0], OTHER_GPU);
+	request();
+	until(now + FIRST - 1);
+	assert_int_equal(running(), 0);
+	now++;
+	core_set_capability(core, low[1], CORE_ABLE); /* evaluated before low[0] */
+	play_active(other, OTHER_GPU);
+	until(now);
+	assert_int_equal(running(), 2);
+}
+
 /* The gaps are too short for low[0], which must not keep the others from them. */
 static void gangs_that_wait_longer_have_no_turn(void **state)
 {
@@ -322,6 +340,7 @@ int main(void)
 		HERE(next_follows_when_the_work_ends),
 		HERE(a_request_is_no_turn),
 		HERE(contended_gangs_have_no_turn),
+		HERE(a_gang_that_is_contended_now_has_no_turn),
 		HERE(gangs_that_wait_longer_have_no_turn),
 		HERE(gangs_that_wait_little_longer_have_turns),
 		HERE(gangs_behind_do_not_keep_a_turn),
