@@ -46,12 +46,14 @@ size_t daemon_shm_bytes(uint32_t version)
  * are private to this process, so that a file of an older version needs no special case. */
 static int map_file(int fd, size_t bytes, size_t size, int prot, void **out)
 {
-	void *map = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool whole = bytes == size;
+	void *map = whole ? mmap(NULL, size, prot, MAP_SHARED, fd, 0)
+			  : mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int err;
 
 	if (map == MAP_FAILED)
 		return -errno;
-	if (mmap(map, bytes, prot, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+	if (!whole && mmap(map, bytes, prot, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
 		err = -errno;
 		munmap(map, size);
 		return err;

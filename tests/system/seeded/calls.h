@@ -43,6 +43,7 @@ int played_pipe2(int fds[2], int flags);
 int played_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int played_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		 const sigset_t *mask);
+ssize_t played_pread(int fd, void *to, size_t size, off_t offset);
 ssize_t played_pwrite(int fd, const void *from, size_t size, off_t offset);
 ssize_t played_read(int fd, void *to, size_t size);
 ssize_t played_recv(int fd, void *to, size_t size, int flags);

@@ -328,6 +328,8 @@ static int take_snapshot(struct context *c, struct kfdabi_dbg_trap *a)
 	return 0;
 }
 
+uint64_t driver_suspends;
+
 static int suspend(struct context *c, struct kfdabi_dbg_trap *a)
 {
 	uint32_t *ids = (void *)(uintptr_t)a->u.suspend.queue_array_ptr;
@@ -359,6 +361,7 @@ static int suspend(struct context *c, struct kfdabi_dbg_trap *a)
 	}
 	review(c);
 	c->view.suspends += count > 0;
+	driver_suspends += count > 0;
 	note("driver: %d suspended: %d queues%s%s", (int)c->process->pid, count,
 	     fails ? ", failed" : "", slow ? ", slow" : "");
 	fiber_sleep(cost / 2);

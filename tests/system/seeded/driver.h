@@ -53,6 +53,8 @@ struct driver_view {
 /* Starts the driver of a run, and releases it after the run. */
 void driver_begin(const struct driver_ways *ways);
 void driver_end(void);
+/* number of successful suspends of all runs */
+extern uint64_t driver_suspends;
 /* Return the number of sessions and of queues. */
 unsigned driver_sessions(void);
 unsigned driver_queues(void);

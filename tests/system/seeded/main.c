@@ -16,12 +16,14 @@
 #include <time.h>
 
 #include "tests/system/seeded/daemon.h"
+#include "tests/system/seeded/driver.h"
 #include "tests/system/seeded/files.h"
 #include "tests/system/seeded/images.h"
 #include "tests/system/seeded/program.h"
 #include "tests/system/seeded/scenarios.h"
 
 #define SEEDS 500
+#define MANY 50	 /* runs, of which each should have a suspend on average */
 #define LINES 60 /* log lines printed of a failed run */
 
 IMAGE_SYMBOLS(watchdog_0);
@@ -150,7 +152,11 @@ int main(int argc, char **argv)
 	keep_images();
 	while (i < options.seeds && run(options.from + i))
 		i++;
-	printf("%llu runs passed, in %.1f s of CPU\n", (unsigned long long)i,
-	       (double)(clock() - begin) / CLOCKS_PER_SEC);
+	printf("%llu runs passed with %llu suspends, in %.1f s of CPU\n", (unsigned long long)i,
+	       (unsigned long long)driver_suspends, (double)(clock() - begin) / CLOCKS_PER_SEC);
+	if (i == options.seeds && i >= MANY && driver_suspends < i) {
+		fprintf(stderr, "seeded: without suspends these runs prove nothing\n");
+		return 1;
+	}
 	return i < options.seeds;
 }
