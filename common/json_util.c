@@ -2,7 +2,10 @@
 #include "common/json_util.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "common/text.h"
 
 json_t *hist_to_json(const struct hist *h)
 {
@@ -40,4 +43,51 @@ int hist_from_json(const json_t *json, struct hist *out)
 		out->buckets[hist_bucket((uint64_t)upper)] += (uint64_t)n;
 	}
 	return 0;
+}
+
+/* ---- texts ---- */
+
+json_t *plain_json(const char *text)
+{
+	json_t *json = json_string(text);
+	char *copy = json ? NULL : strdup(text);
+
+	for (char *c = copy; c && *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	if (copy)
+		json = json_string(copy);
+	free(copy);
+	return json;
+}
+
+json_t *plain_or_null(const char *text)
+{
+	return text && text[0] ? plain_json(text) : json_null();
+}
+
+int plain_json_print(const json_t *json, FILE *out, size_t flags)
+{
+	return json_dumpf(json, out, flags | JSON_ENSURE_ASCII);
+}
+
+static void make_plain(json_t *string)
+{
+	char *copy = plain_is(json_string_value(string)) ? NULL : strdup(json_string_value(string));
+
+	if (copy)
+		json_string_set(string, plain_text(copy));
+	free(copy);
+}
+
+void plain_json_strings(json_t *json)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_string(json))
+		make_plain(json);
+	json_object_foreach(json, key, value) plain_json_strings(value);
+	json_array_foreach(json, i, value) plain_json_strings(value);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "common/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Characters that a terminal obeys or does not show: controls, the default ignorable ones of
@@ -83,49 +82,4 @@ char *plain_ascii(char *text)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	return text;
-}
-
-json_t *plain_json(const char *text)
-{
-	json_t *json = json_string(text);
-	char *copy = json ? NULL : strdup(text);
-
-	for (char *c = copy; c && *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	if (copy)
-		json = json_string(copy);
-	free(copy);
-	return json;
-}
-
-json_t *plain_or_null(const char *text)
-{
-	return text && text[0] ? plain_json(text) : json_null();
-}
-
-int plain_json_print(const json_t *json, FILE *out, size_t flags)
-{
-	return json_dumpf(json, out, flags | JSON_ENSURE_ASCII);
-}
-
-static void make_plain(json_t *string)
-{
-	char *copy = plain_is(json_string_value(string)) ? NULL : strdup(json_string_value(string));
-
-	if (copy)
-		json_string_set(string, plain_text(copy));
-	free(copy);
-}
-
-void plain_json_strings(json_t *json)
-{
-	const char *key;
-	json_t *value;
-	size_t i;
-
-	if (json_is_string(json))
-		make_plain(json);
-	json_object_foreach(json, key, value) plain_json_strings(value);
-	json_array_foreach(json, i, value) plain_json_strings(value);
 }

@@ -7,7 +7,7 @@
 
 #include "cli/colocate/result.h"
 #include "cli/output/fields.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 /* Largest share of the online P50 that may be caused by the doorbell delay, that is, by
  * kfdsim itself. */

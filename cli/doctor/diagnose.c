@@ -9,7 +9,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 /* Reports why a process could not be examined. */
 static int refused(pid_t pid, int error)

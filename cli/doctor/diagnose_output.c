@@ -9,6 +9,7 @@
 #include "cli/output/table.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
+#include "common/json_util.h"
 #include "common/text.h"
 #include "kfd/exception_json.h"
 

@@ -9,7 +9,7 @@
 #include "cli/output/table.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 /* Prints all findings and the GPUs as JSON. */
 static int print_json(const struct doctor_facts *facts, const struct doctor_findings *findings)

@@ -7,7 +7,7 @@
 #include "cli/doctor/checks.h"
 #include "cli/output/table.h"
 #include "cli/util/gpus.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 void print_simulated(const struct doctor_facts *facts, const char *begin, const char *end)
 {

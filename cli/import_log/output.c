@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/output/fields.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 #define QUEUES_PRINTED 6u /* queues in the row of a thread */
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json_util.h"
 #include "common/quantity.h"
-#include "common/text.h"
 
 const struct field_type field_types[] = {
 #define INTEGER(name, minimum, maximum) {name, "integer", minimum, maximum, NULL},

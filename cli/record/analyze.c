@@ -9,6 +9,7 @@
 #include "cli/record/analysis.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
+#include "common/json_util.h"
 #include "common/text.h"
 
 struct analyze_options {

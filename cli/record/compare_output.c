@@ -6,7 +6,7 @@
 #include "cli/record/comparison.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 #define PAIRS_PRINTED 8u /* pairs of processes that get a sentence about their backlog */
 

@@ -14,7 +14,7 @@
 #include "cli/record/recording.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
-#include "common/text.h"
+#include "common/json_util.h"
 #include "kfd/topology.h"
 
 /* A raw debugfs text. A new file is written only when the text has changed. */

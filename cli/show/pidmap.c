@@ -9,7 +9,7 @@
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 #define COMMAND 60 /* longest command in a table, in bytes */
 

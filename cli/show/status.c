@@ -15,7 +15,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 /* The number of queues of a process. The reply has the queues or their counts. */
 static const char *queues_cell(char text[FIELD_CELL], const json_t *process)

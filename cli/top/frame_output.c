@@ -10,7 +10,7 @@
 #include "cli/util/command.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
-#include "common/text.h"
+#include "common/json_util.h"
 
 static const char *rate(char text[static QUANTITY_BYTES], double value)
 {

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "common/json_util.h"
 #include "common/text.h"
 
 static void becomes(char *(*make)(char *text), const char *from, const char *to)
