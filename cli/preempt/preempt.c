@@ -80,8 +80,7 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 static int act(void *context, int signals)
 {
 	const struct work *work = context;
-	int code = work->job->daemon_pid ? preempt_by_daemon(work->job, signals, work->result)
-					 : preempt_direct(work->job, signals, work->result);
+	int code = preempt_rounds(work->job, signals, work->result);
 
 	progress_clear();
 	return code == CLI_GO_ON ? CLI_DONE : code;

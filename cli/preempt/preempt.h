@@ -81,15 +81,14 @@ bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
 void preempt_progress(const struct preempt_job *job, const struct preempt_result *result);
 
 /*
- * Both run the whole job, each in its own way: preempt_direct() by a debug session of kfdsched's
- * own, preempt_by_daemon() by leases of the daemon. The process runs again when they return.
- * `signals`: the signalfd of hold_child_run().
+ * Runs the whole job: by leases of the daemon if job->daemon_pid is set, else by a debug session of
+ * kfdsched's own. The process runs again when it returns. `signals`: the signalfd of
+ * hold_child_run().
  *
  * Returns CLI_GO_ON if *result has the outcome (also an incomplete one, see `problem`), or the exit
  * code if nothing could be done, which was then reported in one line on stderr.
  */
-int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result);
-int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result);
+int preempt_rounds(const struct preempt_job *job, int signals, struct preempt_result *result);
 
 /* Statistics of a number of times. If count is 0, all of them are NAN. */
 struct preempt_times {
