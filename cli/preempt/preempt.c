@@ -5,7 +5,6 @@
  * a child (hold_child.h), so that the process runs on however this command ends.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
@@ -120,37 +119,14 @@ static unsigned columns(void)
 	return 80;
 }
 
-/* Checks before the measurement whether the plot can be written, because an error after minutes of
- * measuring would lose the result. A file that did not exist is removed again. */
-static int can_be_written(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	if (fd >= 0)
-		unlink(path);
-	else if (errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? cli_failed(&cmd_preempt, "%s cannot be written: %s", path, strerror(errno))
-		      : CLI_DONE;
-}
-
 static int write_svg(const struct preempt_job *job, const struct preempt_result *result,
 		     const struct preempt_stats *stats, const char *path)
 {
 	FILE *svg = fopen(path, "we");
-	int error = svg ? 0 : errno;
 
-	if (svg) {
+	if (svg)
 		preempt_svg(job, result, stats, svg);
-		error = ferror(svg) ? EIO : 0;
-		if (fclose(svg) != 0)
-			error = errno;
-	}
-	return error ? cli_failed(&cmd_preempt, "%s could not be written: %s", path,
-				  strerror(error))
-		     : CLI_DONE;
+	return cli_close_output(&cmd_preempt, path, svg);
 }
 
 static int show(const struct preempt_job *job, const struct preempt_options *options,
@@ -281,7 +257,7 @@ static int run(int argc, char **argv)
 
 	if (code != CLI_GO_ON)
 		return code;
-	if (options.svg && can_be_written(options.svg) != CLI_DONE)
+	if (options.svg && cli_check_output(&cmd_preempt, options.svg))
 		return CLI_FAILED;
 	code = target_process_open(&cmd_preempt, options.pid, &job.target);
 	if (code != CLI_GO_ON)
