@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
- * preempt_rounds.c suspends and resumes the process, in a child (hold_child.h); preempt_online.c
- * runs a command in the meantime, again and again; preempt_output.c prints and draws the result.
+ * preempt_rounds.c suspends and resumes the process, in a child (hold_child.h); preempt_output.c
+ * prints and draws the result.
  *
  * Threads: none. Times are wall time in microseconds.
  */
@@ -48,15 +48,6 @@ struct preempt_online {
 	unsigned left_out;			       /* succeeded, but the list was full */
 	struct preempt_request list[PREEMPT_REQUESTS]; /* `count` entries, in order of time */
 };
-
-/*
- * Starts the process that makes the requests, and waits for the end of the first one, so that what
- * is done once only does not count. *out lies in shared memory that is never unmapped; NULL: no
- * memory. Returns CLI_GO_ON; or the exit code, and nothing runs.
- */
-int preempt_online_start(const char *command, struct preempt_online **out);
-/* Kills the process and the request that it makes. NULL is allowed. */
-void preempt_online_stop(struct preempt_online *online);
 
 /* Measured values. They lie in memory that the child shares with its parent, so that the parent can
  * print what a killed child had measured. */
