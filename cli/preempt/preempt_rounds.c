@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/preempt/hold_session.h"
+#include "cli/preempt/hold_child.h"
 #include "cli/preempt/preempt.h"
 #include "common/clock.h"
 #include "common/wait.h"
