@@ -79,22 +79,6 @@ static int read_group(const char *text, void *into)
 	return 0;
 }
 
-/* Checks before the measurement that an output file can be written after it: the file is writable,
- * or its directory is. */
-static int check_output(const char *path)
-{
-	char directory[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-
-	if (strlen(path) >= sizeof(directory))
-		return -ENAMETOOLONG;
-	if (access(path, F_OK) == 0)
-		return access(path, W_OK) == 0 ? 0 : -errno;
-	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) + 1 : 1,
-		 slash ? path : ".");
-	return access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
-}
-
 /* Returns the path of "file:PATH". NULL: arrivals are of another kind. */
 static const char *arrivals_file(const struct run_request *request)
 {
@@ -127,13 +111,9 @@ static int check_files(const struct run_request *request)
 		code = check_input("the arrivals", arrivals_file(request));
 	if (!code)
 		code = check_input("the configuration", request->config);
-	for (unsigned i = 0; !code && i < 2; i++) {
-		int rc = outputs[i] && !is_stdout(outputs[i]) ? check_output(outputs[i]) : 0;
-
-		if (rc)
-			code = cli_failed(&cmd_colocate, "cannot write %s: %s", outputs[i],
-					  strerror(-rc));
-	}
+	for (unsigned i = 0; !code && i < 2; i++)
+		if (outputs[i] && !is_stdout(outputs[i]))
+			code = cli_check_output(&cmd_colocate, outputs[i]);
 	return code;
 }
 
@@ -306,23 +286,22 @@ static int read_simulation(struct colocation *run)
 static int write_file(const char *path, const struct colocation *run,
 		      const struct result_verdict *verdict, bool svg)
 {
-	bool to_stdout = is_stdout(path), written = false;
-	FILE *file = to_stdout ? stdout : fopen(path, "we");
+	json_t *json = svg ? NULL : result_json(run, verdict);
+	int code = CLI_DONE;
+	FILE *file;
 
-	if (file && svg) {
+	fflush(stdout); /* the table comes first */
+	file = is_stdout(path) ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
+	if (file && svg)
 		colocate_svg(run, verdict, file);
-		written = true;
-	} else if (file) {
-		json_t *json = result_json(run, verdict);
-
-		written = json &&
-			  json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+	else if (file && (!json || json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9))))
+		code = cli_failed(&cmd_colocate, "out of memory for the result");
+	else if (file)
 		fputc('\n', file);
-		json_decref(json);
-	}
-	if (file && (ferror(file) | (to_stdout ? fflush(file) : fclose(file))))
-		written = false;
-	return written ? CLI_DONE : cli_failed(&cmd_colocate, "cannot write %s: %m", path);
+	if (cli_close_output(&cmd_colocate, path, file))
+		code = CLI_FAILED;
+	json_decref(json);
+	return code;
 }
 
 /* Prints the table, writes JSON and SVG, and reports an invalid run as a failure. */

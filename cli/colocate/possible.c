@@ -300,24 +300,10 @@ void result_find_possible(const struct colocation *run, struct result_verdict *o
 			compare_arm(run, (enum arm)i, out);
 }
 
-static json_t *number(double value)
-{
-	return isnan(value) ? json_null() : json_real(value);
-}
-
 json_t *result_possible_json(const struct result_verdict *verdict)
 {
-	const struct possible *possible = &verdict->possible;
-
-	if (isnan(possible->share))
-		return json_null();
-	return json_pack("{s:f,s:f,s:f,s:o,s:o,s:I,s:o,s:o}", "suspend_us",
-			 verdict->possible_costs.suspend_us, "resume_us",
-			 verdict->possible_costs.resume_us, "of_alone", possible->share, "p50_us",
-			 number(possible->p50_us), "p99_us", number(possible->p99_us), "suspends",
-			 (json_int_t)possible->suspends, "trap_of_possible",
-			 number(verdict->of_possible[ARM_TRAP]), "trap_p99_of_possible",
-			 number(verdict->of_possible_p99[ARM_TRAP]));
+	return isnan(verdict->possible.share) ? json_null()
+					      : render_json(fields_colocate_possible, verdict);
 }
 
 void result_print_possible(const struct colocation *run, const struct result_verdict *verdict,

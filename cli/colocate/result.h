@@ -213,6 +213,7 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
  * Fills possible, possible_costs, of_possible and of_possible_p99 of *out; reads the other members.
  * Of several seeds: the mean share, the median of each percentile, the sum of the suspends. */
 void result_find_possible(const struct colocation *run, struct result_verdict *out);
+extern const struct field fields_colocate_possible[]; /* struct result_verdict */
 /* Returns the result as a JSON object; null if it is unknown. */
 json_t *result_possible_json(const struct result_verdict *verdict);
 /* Prints the result in one line; prints nothing if it is unknown. */

@@ -24,10 +24,6 @@ struct pages_entry {
 /* The commands and headings in the order of commands.def. The last entry has neither. */
 extern const struct pages_entry pages_commands[];
 
-/* Writes the manual page of a command. */
-void pages_man_command(const struct cli_command *cmd, FILE *out);
-/* Writes the manual page of the command, which lists the commands. */
-void pages_man_overview(FILE *out);
 /* Write the completion for a shell. Return 0, or -EINVAL if the usage line of a command cannot be
  * parsed; a message is printed on stderr then. */
 int pages_bash(FILE *out);

@@ -3,6 +3,8 @@
 #include "cli/preempt/hold_child.h"
 
 #include <errno.h>
+#include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +16,10 @@
 #include <unistd.h>
 
 #include "cli/util/subprocess.h"
+#include "common/clock.h"
+#include "common/proc.h"
+#include "common/wait.h"
+#include "kfd/ptrace.h"
 
 /* Signals that end the work early; the parent forwards them to the child. */
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -133,4 +139,126 @@ const char *hold_child_errmsg(enum hold_child_end end)
 		break;
 	}
 	return "the process has ended";
+}
+
+/* ---- the debug session: one poll() waits for all that can happen, which are signals (signalfd), the
+ * end of the process (pidfd), and the events of the session ---- */
+
+#define ENDED "the process has ended"
+
+/* SIGCHLD means that the process may have stopped or ended; any other signal requests the end. */
+static void take_signals(struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	while (read(session->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGCHLD)
+			session->interrupted = true;
+		else if (trap_serve(session->trap) == -ESRCH)
+			session->gone = ENDED;
+	}
+}
+
+/* Answers the runtime and suspends new queues. A hang-up of the fd means that the
+ * session has ended. */
+static void take_events(struct session *session, short revents)
+{
+	bool enabled = true;
+	int error;
+
+	if (revents & POLLIN) {
+		error = trap_handle_events(session->trap, &enabled);
+		if (error)
+			session->ran_on = error;
+	}
+	if (!enabled)
+		session->gone = "it has disabled its runtime";
+	else if (revents & (POLLHUP | POLLERR))
+		session->gone = target_has_ended(session->target)
+					? ENDED
+					: "its debug session was ended by another process";
+}
+
+/* Limits the sum, because `us` can be INFINITY. */
+static uint64_t end_after(double us)
+{
+	double end_ns = (double)clock_ns() + us * 1e3;
+
+	return end_ns < (double)WAIT_FOREVER ? (uint64_t)end_ns : WAIT_FOREVER;
+}
+
+void session_wait_us(struct session *session, double us)
+{
+	uint64_t end_ns = end_after(us);
+
+	while (!session->interrupted && !session->gone && clock_ns() < end_ns) {
+		struct pollfd fds[] = {
+			{.fd = session->signals, .events = POLLIN},
+			{.fd = session->target->pidfd, .events = POLLIN},
+			{.fd = trap_events_fd(session->trap), .events = POLLIN},
+		};
+
+		if (poll_until_ns(fds, 3, end_ns) <= 0)
+			continue;
+		if (fds[0].revents)
+			take_signals(session);
+		if (fds[1].revents)
+			session->gone = ENDED;
+		else if (fds[2].revents)
+			take_events(session, fds[2].revents);
+	}
+}
+
+/* Reports why the session could not be opened. Another debugger on the process, or a missing right
+ * to trace it, makes it impossible here (CLI_IMPOSSIBLE). If the other session can be the one that
+ * libkfdshim.so opens on its own process where no daemon runs, the message explains how to get it
+ * out of the way. */
+static int refused(const struct cli_command *cmd, pid_t pid, int error, const char *reason)
+{
+	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&
+			 proc_maps_find(pid, "libkfdshim.so", NULL, 0) == 1 && tracer_is_free(pid);
+
+	cli_failed(cmd, "%s%s", reason,
+		   by_itself ? "; if libkfdshim.so holds it, because there is no daemon, start "
+			       "kfdschedd, which takes it over"
+			     : "");
+	return error == -ESRCH || error == -EIO ? CLI_FAILED : CLI_IMPOSSIBLE;
+}
+
+int hold_session_open(struct session *session, const struct cli_command *cmd,
+		      const struct target_process *target, int signals)
+{
+	struct reason reason;
+	struct kfd_debug_cost settled = {0};
+	int device, error;
+
+	*session = (struct session){
+		.trap = trap_create(target->pid, target->pidfd),
+		.target = target,
+		.signals = signals,
+	};
+	if (!session->trap)
+		return cli_failed(cmd, "out of memory for a debug session");
+	device = kfd_device_open(&reason);
+	error = device < 0 ? device : trap_attach(session->trap, device, &settled, &reason);
+	/* The process does not announce new queues to kfdsched, so the driver has to report
+	 * them. */
+	if (!error && (error = trap_watch_queues(session->trap)) != 0) {
+		snprintf(reason.text, sizeof(reason.text),
+			 "process %d: new queues cannot be detected: %s", (int)target->pid,
+			 strerror(-error));
+		trap_detach(session->trap);
+	}
+	if (error) {
+		trap_destroy(session->trap);
+		return refused(cmd, target->pid, error, reason.text);
+	}
+	session->opening_us = settled.entry_ns ? (double)settled.duration_ns / 1e3 : NAN;
+	return CLI_GO_ON;
+}
+
+void session_close(struct session *session)
+{
+	trap_detach(session->trap);
+	trap_destroy(session->trap);
 }

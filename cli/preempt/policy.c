@@ -88,7 +88,7 @@ static int print_policies(const json_t *policies, bool all)
 static int show(const struct control_req *req, unsigned gpu_id)
 {
 	json_t *status, *policies;
-	int code = daemon_query_status(&cmd_policy, req->socket, 0, &status);
+	int code = daemon_query_status(&cmd_policy, req->socket, 0, false, &status);
 
 	if (code != CLI_GO_ON)
 		return code;

@@ -4,25 +4,31 @@
  * operation took. If a daemon knows the process, the daemon does it by leases. The work is done in
  * a child (hold_child.h), so that the process runs on however this command ends.
  */
+#include "cli/preempt/preempt.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/output/progress.h"
 #include "cli/output/table.h"
 #include "cli/preempt/hold_child.h"
-#include "cli/preempt/preempt.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/sim_info.h"
+#include "cli/util/subprocess.h"
+#include "common/clock.h"
+#include "common/wait.h"
 
 #define TIMES 100u
 #define TIMES_MAX 100000
@@ -80,8 +86,7 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 static int act(void *context, int signals)
 {
 	const struct work *work = context;
-	int code = work->job->daemon_pid ? preempt_by_daemon(work->job, signals, work->result)
-					 : preempt_direct(work->job, signals, work->result);
+	int code = preempt_rounds(work->job, signals, work->result);
 
 	progress_clear();
 	return code == CLI_GO_ON ? CLI_DONE : code;
@@ -99,6 +104,105 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
 	snprintf(result->problem, sizeof(result->problem), "%s: %s", hold_child_errmsg(end),
 		 job->daemon_pid ? "the daemon resumes the process"
 				 : "the driver has resumed the process");
+}
+
+/* ---- requests: a child gives the command of --online to sh again and again, and keeps the times of
+ * each run in memory that it shares with its parent ---- */
+
+#define CHECK_NS 1000000   /* 1 ms: time between two checks whether the first request is over */
+#define FAILED_NS 50000000 /* 50 ms: pause after a request that has failed */
+
+/* Runs the command once. Its output is discarded, but for stderr. Returns the status of
+ * waitpid(2). */
+static int run_command(const char *command)
+{
+	pid_t pid = child_fork(SIGKILL, false);
+	int status = -1, null;
+
+	if (pid == 0) {
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+static void add(struct preempt_online *online, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (online->count == PREEMPT_REQUESTS) {
+		online->left_out++;
+		return;
+	}
+	online->list[online->count] = (struct preempt_request){begin_ns, end_ns};
+	/* The child can be killed at any time: an entry is counted when it is complete. */
+	__atomic_store_n(&online->count, online->count + 1, __ATOMIC_RELEASE);
+}
+
+static _Noreturn void request_for_ever(const char *command, struct preempt_online *online)
+{
+	online->first_status = run_command(command);
+	__atomic_store_n(&online->begun, true, __ATOMIC_RELEASE);
+	for (;;) {
+		uint64_t begin_ns = clock_ns();
+
+		if (run_command(command) == 0) {
+			add(online, begin_ns, clock_ns());
+		} else {
+			online->failed++;
+			sleep_ns(FAILED_NS);
+		}
+	}
+}
+
+/* Kills the process and the request that it makes. NULL is allowed. */
+static void online_stop(struct preempt_online *online)
+{
+	if (!online || online->pid <= 0)
+		return;
+	kill(-online->pid, SIGKILL);
+	while (waitpid(online->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	online->pid = 0;
+}
+
+/*
+ * Starts the process that makes the requests, and waits for the end of the first one, so that what
+ * is done once only does not count. *out lies in shared memory that is never unmapped; NULL: no
+ * memory. Returns CLI_GO_ON; or the exit code, and nothing runs.
+ */
+static int online_start(const char *command, struct preempt_online **out)
+{
+	struct preempt_online *online = hold_child_memory(sizeof(*online));
+
+	*out = online;
+	if (!online)
+		return cli_failed(&cmd_preempt, "out of memory for the requests");
+	/* If SIGCHLD is inherited as ignored, the kernel reaps children by itself. */
+	signal(SIGCHLD, SIG_DFL);
+	online->pid = child_fork(SIGKILL, true);
+	if (online->pid == 0)
+		request_for_ever(command, online);
+	if (online->pid < 0)
+		return cli_failed(&cmd_preempt, "cannot start the process for --online: %s",
+				  strerror(errno));
+	while (!__atomic_load_n(&online->begun, __ATOMIC_ACQUIRE)) {
+		if (waitpid(online->pid, NULL, WNOHANG) == online->pid) {
+			online->pid = 0;
+			return cli_failed(&cmd_preempt, "the process for --online was killed");
+		}
+		sleep_ns(CHECK_NS);
+	}
+	if (online->first_status == 0)
+		return CLI_GO_ON;
+	online_stop(online);
+	return cli_failed(&cmd_preempt,
+			  "the command of --online has failed (exit code %d), and nothing was "
+			  "suspended: '%s'",
+			  cli_exit_code(online->first_status), command);
 }
 
 /* ---- output ---- */
@@ -121,37 +225,14 @@ static unsigned columns(void)
 	return 80;
 }
 
-/* Checks before the measurement whether the plot can be written, because an error after minutes of
- * measuring would lose the result. A file that did not exist is removed again. */
-static int can_be_written(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	if (fd >= 0)
-		unlink(path);
-	else if (errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? cli_failed(&cmd_preempt, "%s cannot be written: %s", path, strerror(errno))
-		      : CLI_DONE;
-}
-
 static int write_svg(const struct preempt_job *job, const struct preempt_result *result,
 		     const struct preempt_stats *stats, const char *path)
 {
 	FILE *svg = fopen(path, "we");
-	int error = svg ? 0 : errno;
 
-	if (svg) {
+	if (svg)
 		preempt_svg(job, result, stats, svg);
-		error = ferror(svg) ? EIO : 0;
-		if (fclose(svg) != 0)
-			error = errno;
-	}
-	return error ? cli_failed(&cmd_preempt, "%s could not be written: %s", path,
-				  strerror(error))
-		     : CLI_DONE;
+	return cli_close_output(&cmd_preempt, path, svg);
 }
 
 static int show(const struct preempt_job *job, const struct preempt_options *options,
@@ -263,11 +344,11 @@ static int measure(const struct preempt_job *job, const struct preempt_options *
 		return cli_failed(&cmd_preempt, "out of memory for %u preemptions", job->times);
 	work.result->opening_us = NAN;
 	if (job->online)
-		code = preempt_online_start(job->online, &work.result->online);
+		code = online_start(job->online, &work.result->online);
 	if (code != CLI_GO_ON)
 		return code;
 	code = hold_child_run(&cmd_preempt, act, &work, &end);
-	preempt_online_stop(work.result->online);
+	online_stop(work.result->online);
 	if (end == HOLD_CHILD_RETURNED && code != CLI_DONE)
 		return code;
 	print_end(job, end, work.result);
@@ -282,7 +363,7 @@ static int run(int argc, char **argv)
 
 	if (code != CLI_GO_ON)
 		return code;
-	if (options.svg && can_be_written(options.svg) != CLI_DONE)
+	if (options.svg && cli_check_output(&cmd_preempt, options.svg))
 		return CLI_FAILED;
 	code = target_process_open(&cmd_preempt, options.pid, &job.target);
 	if (code != CLI_GO_ON)

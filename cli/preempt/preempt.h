@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
- * preempt_rounds.c suspends and resumes the process, in a child (hold_child.h); preempt_online.c
- * runs a command in the meantime, again and again; preempt_output.c prints and draws the result.
+ * preempt_rounds.c suspends and resumes the process, in a child (hold_child.h); preempt_output.c
+ * prints and draws the result.
  *
  * Threads: none. Times are wall time in microseconds.
  */
@@ -49,15 +49,6 @@ struct preempt_online {
 	struct preempt_request list[PREEMPT_REQUESTS]; /* `count` entries, in order of time */
 };
 
-/*
- * Starts the process that makes the requests, and waits for the end of the first one, so that what
- * is done once only does not count. *out lies in shared memory that is never unmapped; NULL: no
- * memory. Returns CLI_GO_ON; or the exit code, and nothing runs.
- */
-int preempt_online_start(const char *command, struct preempt_online **out);
-/* Kills the process and the request that it makes. NULL is allowed. */
-void preempt_online_stop(struct preempt_online *online);
-
 /* Measured values. They lie in memory that the child shares with its parent, so that the parent can
  * print what a killed child had measured. */
 struct preempt_result {
@@ -81,15 +72,14 @@ bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
 void preempt_progress(const struct preempt_job *job, const struct preempt_result *result);
 
 /*
- * Both run the whole job, each in its own way: preempt_direct() by a debug session of kfdsched's
- * own, preempt_by_daemon() by leases of the daemon. The process runs again when they return.
- * `signals`: the signalfd of hold_child_run().
+ * Runs the whole job: by leases of the daemon if job->daemon_pid is set, else by a debug session of
+ * kfdsched's own. The process runs again when it returns. `signals`: the signalfd of
+ * hold_child_run().
  *
  * Returns CLI_GO_ON if *result has the outcome (also an incomplete one, see `problem`), or the exit
  * code if nothing could be done, which was then reported in one line on stderr.
  */
-int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result);
-int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result);
+int preempt_rounds(const struct preempt_job *job, int signals, struct preempt_result *result);
 
 /* Statistics of a number of times. If count is 0, all of them are NAN. */
 struct preempt_times {

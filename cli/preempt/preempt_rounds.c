@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/preempt/hold_session.h"
+#include "cli/preempt/hold_child.h"
 #include "cli/preempt/preempt.h"
 #include "common/clock.h"
 #include "common/wait.h"
@@ -258,35 +258,39 @@ static void run_rounds(struct act *act)
 	}
 }
 
-int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result)
+static int preempt_direct(struct act *act)
 {
-	struct act act = {.job = job, .result = result};
-	int code = hold_session_open(&act.session, &cmd_preempt, &job->target, signals);
+	int code = hold_session_open(&act->session, &cmd_preempt, &act->job->target, act->signals);
 
 	if (code != CLI_GO_ON)
 		return code;
-	result->opening_us = act.session.opening_us;
-	run_rounds(&act);
-	session_close(&act.session);
+	act->result->opening_us = act->session.opening_us;
+	run_rounds(act);
+	session_close(&act->session);
 	return CLI_GO_ON;
 }
 
-int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result)
+static int preempt_by_daemon(struct act *act)
 {
-	struct act act = {.job = job, .result = result, .signals = signals, .events = -1};
 	int code = CLI_GO_ON;
 
-	result->opening_us = NAN;
-	act.k = kfdsched_open(job->socket);
-	if (act.k)
-		act.events = kfdsched_events(act.k);
-	if (act.events < 0)
+	act->k = kfdsched_open(act->job->socket);
+	if (act->k)
+		act->events = kfdsched_events(act->k);
+	if (act->events < 0)
 		code = cli_failed(&cmd_preempt, "%s",
-				  act.k ? kfdsched_errmsg(act.k) : "out of memory");
+				  act->k ? kfdsched_errmsg(act->k) : "out of memory");
 	else
-		run_rounds(&act);
-	if (act.events >= 0)
-		close(act.events);
-	kfdsched_close(act.k);
+		run_rounds(act);
+	if (act->events >= 0)
+		close(act->events);
+	kfdsched_close(act->k);
 	return code;
+}
+
+int preempt_rounds(const struct preempt_job *job, int signals, struct preempt_result *result)
+{
+	struct act act = {.job = job, .result = result, .signals = signals, .events = -1};
+
+	return job->daemon_pid ? preempt_by_daemon(&act) : preempt_direct(&act);
 }

@@ -19,7 +19,6 @@
 #include "cli/output/progress.h"
 #include "cli/output/table.h"
 #include "cli/preempt/hold_child.h"
-#include "cli/preempt/hold_session.h"
 #include "cli/preempt/set_resume.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/select_process.h"

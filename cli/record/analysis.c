@@ -366,16 +366,17 @@ static int take_queue(struct analysed_process *p, const struct observe_queue *se
 	queue->last.source_mask |= seen->source_mask;
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
 		const struct observe_value *now = &seen->field[f], *then = &queue->last.field[f];
-		/* sysfs reports AQL and PM4 queues alike, as compute. A change between "compute"
-		 * and one of the two is therefore no change, and the more precise type is kept. */
-		bool vague = f == OBSERVE_TYPE && observe_is_compute(now->value) &&
-			     observe_is_compute(then->value) &&
-			     (now->value == OBSERVE_COMPUTE || then->value == OBSERVE_COMPUTE);
+		bool is_type = f == OBSERVE_TYPE;
 
-		if (now->source == OBSERVE_NO_SOURCE || (vague && now->value == OBSERVE_COMPUTE))
+		if (now->source == OBSERVE_NO_SOURCE)
 			continue;
-		if (then->source != OBSERVE_NO_SOURCE && then->value != now->value && !vague)
+		if (is_type ? sampling_types_differ(then, now)
+			    : then->source != OBSERVE_NO_SOURCE && then->value != now->value)
 			queue->changed |= 1u << f;
+		/* A type that sysfs reports does not replace a more precise one. */
+		else if (is_type && now->value == OBSERVE_COMPUTE &&
+			 then->source != OBSERVE_NO_SOURCE)
+			continue;
 		queue->last.field[f] = *now;
 	}
 	return 0;

@@ -290,15 +290,10 @@ static int write_svg(const char *path, const char *dir, const struct analysis *a
 	FILE *out = fopen(path, "we");
 	char title[320];
 
-	if (!out)
-		return cli_failed(&cmd_analyze, "cannot write %s: %s", path, strerror(errno));
 	snprintf(title, sizeof(title), "Queues over time: %.280s", dir);
-	analysis_svg(a, title, out);
-	bool failed = ferror(out);
-
-	if (fclose(out) || failed)
-		return cli_failed(&cmd_analyze, "could not write %s", path);
-	return CLI_DONE;
+	if (out)
+		analysis_svg(a, title, out);
+	return cli_close_output(&cmd_analyze, path, out);
 }
 
 int analyze_read(const struct cli_command *cmd, const char *dir, const char *name,

@@ -41,20 +41,7 @@ static const struct analysed_process **in_order(const struct analysis *a)
  * matches. */
 static bool same_kind(const struct sampled_queue *a, const struct sampled_queue *b)
 {
-	if (a->gpu_id != b->gpu_id)
-		return false;
-	if (a->type.source == OBSERVE_NO_SOURCE || b->type.source == OBSERVE_NO_SOURCE)
-		return true;
-	/* sysfs reports AQL and PM4 queues alike, as compute. */
-	if (a->type.value == OBSERVE_COMPUTE || b->type.value == OBSERVE_COMPUTE)
-		return observe_is_compute(a->type.value) == observe_is_compute(b->type.value);
-	return a->type.value == b->type.value;
-}
-
-/* Returns the share of samples with known ids in which the queue was present. */
-static double share_of(const struct sampling *s, const struct sampled_queue *queue)
-{
-	return queue && s->named ? (double)queue->seen / (double)s->named : 0;
+	return a->gpu_id == b->gpu_id && !sampling_types_differ(&a->type, &b->type);
 }
 
 static const struct backlog *if_known(const struct backlog *backlog)
@@ -103,8 +90,8 @@ static void put(struct comparison *c, size_t process, const struct analysed_proc
 		.b_gpu_id = qb ? qb->gpu_id : 0,
 		.a_type = type_of(qa),
 		.b_type = type_of(qb),
-		.a_share = share_of(&a->sampling, qa),
-		.b_share = share_of(&b->sampling, qb),
+		.a_share = sampling_share(&a->sampling, qa),
+		.b_share = sampling_share(&b->sampling, qb),
 		.a_backlog = backlog_of(a, qa),
 		.b_backlog = backlog_of(b, qb),
 	};

@@ -118,24 +118,27 @@ static void print_queues(const struct monitor *m)
 	fflush(stdout);
 }
 
+static json_t *keys_json(const uint64_t *keys, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list,
+				      json_pack("{s:I,s:I}", "context", (json_int_t)(keys[i] >> 32),
+						"id", (json_int_t)(uint32_t)keys[i]));
+	return list;
+}
+
 /* Appends the change to the list for the JSON. */
 static void keep_change(struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
-	json_t *came = json_array(), *gone = json_array();
 
-	for (size_t i = 0; i < s->came_count; i++)
-		json_array_append_new(came, json_pack("{s:I,s:I}", "context",
-						      (json_int_t)(s->came[i] >> 32), "id",
-						      (json_int_t)(uint32_t)s->came[i]));
-	for (size_t i = 0; i < s->gone_count; i++)
-		json_array_append_new(gone, json_pack("{s:I,s:I}", "context",
-						      (json_int_t)(s->gone[i] >> 32), "id",
-						      (json_int_t)(uint32_t)s->gone[i]));
-	json_array_append_new(m->changes,
-			      json_pack("{s:I,s:f,s:I,s:o,s:o}", "sample", (json_int_t)m->taken,
-					"seconds", seconds_since(m, m->last_ns), "queues",
-					(json_int_t)s->now, "new", came, "gone", gone));
+	json_array_append_new(
+		m->changes, json_pack("{s:I,s:f,s:I,s:o,s:o}", "sample", (json_int_t)m->taken,
+				      "seconds", seconds_since(m, m->last_ns), "queues",
+				      (json_int_t)s->now, "new", keys_json(s->came, s->came_count),
+				      "gone", keys_json(s->gone, s->gone_count)));
 }
 
 /* Prints a sample. Samples without news are printed at most once per QUIET_NS. */

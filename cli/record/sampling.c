@@ -83,8 +83,7 @@ static bool differ(const struct observe_value *a, const struct observe_value *b)
 	       a->value != b->value;
 }
 
-/* As differ(), but sysfs reports one type for AQL and PM4 queues. */
-static bool types_differ(const struct observe_value *a, const struct observe_value *b)
+bool sampling_types_differ(const struct observe_value *a, const struct observe_value *b)
 {
 	bool vague = a->value == OBSERVE_COMPUTE || b->value == OBSERVE_COMPUTE;
 
@@ -106,9 +105,10 @@ static void see(struct sampling *s, struct sampled_queue *known, const struct ob
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
 	const struct observe_value *bytes = &queue->field[OBSERVE_RING_BYTES];
 	const struct observe_value *address = &queue->field[OBSERVE_RING_ADDRESS];
-	bool another = known->seen > 0 &&
-		       (known->gpu_id != queue->gpu_id || types_differ(&known->type, type) ||
-			differ(&known->ring_bytes, bytes) || differ(&known->ring_address, address));
+	bool another =
+		known->seen > 0 &&
+		(known->gpu_id != queue->gpu_id || sampling_types_differ(&known->type, type) ||
+		 differ(&known->ring_bytes, bytes) || differ(&known->ring_address, address));
 
 	if (!known->here)
 		known->came++;
@@ -364,9 +364,9 @@ void sampling_counts(const struct sampling *s, FILE *out)
 	fputc('\n', out);
 }
 
-static double share_of(const struct sampling *s, const struct sampled_queue *queue)
+double sampling_share(const struct sampling *s, const struct sampled_queue *queue)
 {
-	return s->named ? (double)queue->seen / (double)s->named : 0;
+	return queue && s->named ? (double)queue->seen / (double)s->named : 0;
 }
 
 static json_t *queue_type(const void *row)
@@ -393,7 +393,7 @@ static json_t *presence_json(const struct sampling *s)
 
 	for (size_t i = 0; list && i < s->count; i++)
 		json_object_set_new(json_array_get(list, i), "present_ratio",
-				    json_real(share_of(s, &s->queue[i])));
+				    json_real(sampling_share(s, &s->queue[i])));
 	return list;
 }
 

@@ -70,6 +70,11 @@ struct sampling {
  * queues, and `list` is not read. Returns 0 or -ENOMEM. */
 int sampling_add(struct sampling *sampling, const struct observe_list *list,
 		 enum observe_source source);
+/* Returns true if both types are known and not the same. sysfs reports AQL and PM4 queues alike, as
+ * compute, which differs from neither. */
+bool sampling_types_differ(const struct observe_value *a, const struct observe_value *b);
+/* Returns the share of the samples with known ids in which the queue was present; NULL: 0. */
+double sampling_share(const struct sampling *sampling, const struct sampled_queue *queue);
 /* Frees the statistics, which can then be used again. */
 void sampling_free(struct sampling *sampling);
 

@@ -118,30 +118,28 @@ static double seconds_since(const struct watch_state *w)
 	return (double)((clock_ns() - w->began_ns) / 1000000) / 1e3;
 }
 
-static const char *number(char text[16], pid_t pid)
-{
-	snprintf(text, 16, pid > 0 ? "%d" : "-", (int)pid);
-	return text;
-}
-
 /* Reports a new process: one line, or a JSON object. */
 static void announce(const struct watch_state *w, const struct process_identity *identity)
 {
-	char host[16], inside[16], container[SELECTED_TEXT], command[SELECTED_TEXT];
-	const struct container *c = &identity->container;
-	json_t *json;
+	char text[SELECTED_TEXT];
+	json_t *json = render_json(fields_process, identity);
 
 	progress_clear();
 	if (w->json) {
-		json = json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
-		json_object_update_new(json, render_json(fields_process, identity));
+		json_object_update_new(json, json_pack("{s:s, s:f}", "kind", "found", "seconds",
+						       seconds_since(w)));
 		render_print(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	} else {
-		printf("new GPU process: host pid %s, container pid %s, container %s%s%s%s, %s\n",
-		       number(host, identity->host_pid),
-		       number(inside, process_pid_inside(identity)),
-		       selected_container(container, c), c->name[0] ? " (" : "", c->name,
-		       c->name[0] ? ")" : "", selected_command(command, identity, COMMAND));
+		json_object_set_new(json, "container",
+				    plain_json(selected_container(text, &identity->container)));
+		json_object_set_new(json, "name", plain_json(identity->container.name));
+		json_object_set_new(json, "command",
+				    plain_json(selected_command(text, identity, COMMAND)));
+		render_text(stdout,
+			    "new GPU process: host pid {host_pid}, container pid {container_pid}, "
+			    "container {container}[ ({name})], {command}\n",
+			    json);
+		json_decref(json);
 	}
 	fflush(stdout);
 }

@@ -258,8 +258,7 @@ static int run(int argc, char **argv)
 		return code;
 
 	/* The table needs the number of queues only, and there can be thousands of queues. */
-	code = dump || as_json ? daemon_query_status(&cmd_status, socket, dump ? pid : 0, &status)
-			       : daemon_query_summary(&cmd_status, socket, &status);
+	code = daemon_query_status(&cmd_status, socket, dump ? pid : 0, !dump && !as_json, &status);
 	if (code == CLI_GO_ON && pid && !dump)
 		code = keep_process(status, socket, pid);
 	if (code != CLI_GO_ON)

@@ -3,6 +3,7 @@
 #include "cli/util/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,6 +88,30 @@ int cli_pid(const char *text)
 	long pid = strtol(text, &end, 10);
 
 	return end == text || *end != '\0' || pid <= 0 || pid > INT_MAX ? 0 : (int)pid;
+}
+
+int cli_check_output(const struct cli_command *cmd, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		unlink(path);
+	else if (errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? cli_failed(cmd, "cannot write %s: %s", path, strerror(errno)) : CLI_DONE;
+}
+
+int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file)
+{
+	int error = file ? 0 : errno;
+
+	if (file && ferror(file))
+		error = EIO;
+	if (file && fclose(file) != 0)
+		error = errno;
+	return error ? cli_failed(cmd, "cannot write %s: %s", path, strerror(error)) : CLI_DONE;
 }
 
 int cli_beside(const char *name, char path[PATH_MAX])

@@ -69,12 +69,8 @@ int daemon_query_number(const char *socket, int pid)
 	return (int)number;
 }
 
-int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out)
+int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, bool summary,
+			json_t **out)
 {
-	return query(cmd, socket, pid, false, out) ? CLI_FAILED : CLI_GO_ON;
-}
-
-int daemon_query_summary(const struct cli_command *cmd, const char *socket, json_t **out)
-{
-	return query(cmd, socket, 0, true, out) ? CLI_FAILED : CLI_GO_ON;
+	return query(cmd, socket, pid, summary, out) ? CLI_FAILED : CLI_GO_ON;
 }

@@ -3,7 +3,7 @@
  * Queries the daemon's state through libkfdsched (include/kfdsched.h).
  *
  * Each query is a connection of its own. Threads: none. Errors: a negative errno;
- * daemon_query_status() and daemon_query_summary() print a message instead. Ownership: the caller owns the JSON.
+ * daemon_query_status() prints a message instead. Ownership: the caller owns the JSON.
  */
 #ifndef KFDSHIM_CLI_UTIL_DAEMON_QUERY_H
 #define KFDSHIM_CLI_UTIL_DAEMON_QUERY_H
@@ -25,12 +25,11 @@ const char *query_socket(void);
  *   others                  as the daemon refused
  */
 int query_daemon(const char *socket, int pid, json_t **out);
-/* Queries the daemon as query_daemon() does. Returns CLI_GO_ON; after an error prints one
- * line that says why, and returns the exit code. */
-int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out);
-/* Queries all clients as daemon_query_status() does, but with the number of each process's queues per
- * node (`queue_counts`) instead of the queues. */
-int daemon_query_summary(const struct cli_command *cmd, const char *socket, json_t **out);
+/* Queries the daemon as query_daemon() does; `summary`: of all clients the number of queues per node
+ * (`queue_counts`) instead of the queues. Returns CLI_GO_ON; after an error prints one line that says
+ * why, and returns the exit code. */
+int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, bool summary,
+			json_t **out);
 /*
  * Returns the daemon's number for the process `pid`, which is a number of the caller's pid
  * namespace: the two differ if the daemon counts in another pid namespace. A process that the
