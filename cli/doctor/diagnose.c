@@ -69,14 +69,10 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 		if (diagnose(job, pids[i], list) == CLI_DONE)
 			code = CLI_DONE;
 	}
-	if (job->json && code == CLI_DONE) {
-		json_t *root = json_pack("{sb sO so}", "simulated", (int)job->simulated,
-					 "processes", list, "gpus", gpus_json());
-
-		plain_json_print(root, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(root);
-	}
+	if (job->json && code == CLI_DONE)
+		render_print(json_pack("{sb sO so}", "simulated", (int)job->simulated, "processes",
+				       list, "gpus", gpus_json()),
+			     JSON_INDENT(2));
 	json_decref(list);
 	return code;
 }

@@ -13,15 +13,18 @@
 #include "common/text.h"
 #include "kfd/exception_json.h"
 
-const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct doctor_finding *reason)
+#define WHY_BYTES (320 + GPU_NAME_SHORT + 8)
+
+/* Writes reason->found, with the short name of its GPU in front if it is about one. */
+static const char *why_text(char text[static WHY_BYTES], const struct doctor_finding *reason)
 {
 	char gpu[GPU_NAME_SHORT];
 
 	if (reason->gpu_id)
-		snprintf(text, DIAGNOSE_WHY, "GPU %s: %s", gpus_short(gpu, reason->gpu_id),
+		snprintf(text, WHY_BYTES, "GPU %s: %s", gpus_short(gpu, reason->gpu_id),
 			 reason->found);
 	else
-		snprintf(text, DIAGNOSE_WHY, "%s", reason->found);
+		snprintf(text, WHY_BYTES, "%s", reason->found);
 	return text;
 }
 
@@ -169,7 +172,7 @@ static void print_gpu(const struct doctor_facts *facts, const struct diagnosis *
 {
 	static const char *const replies[] = {"no", "yes"};
 	const struct diagnose_level *hand = &diagnosis->levels[BY_HAND];
-	char why[DIAGNOSE_WHY];
+	char why[WHY_BYTES];
 
 	printf("\nGPU\n");
 	print_line("uses one", "%s%s%s",
@@ -182,7 +185,7 @@ static void print_gpu(const struct doctor_facts *facts, const struct diagnosis *
 	print_held(doctor_named_process(facts), diagnosis->held);
 	print_line("runtime", "%s", diagnosis->runtime);
 	print_line("by hand", "%s%s%s%s%s", diagnose_can_name(hand->can),
-		   hand->reason.found[0] ? ": " : "", diagnose_why(why, &hand->reason),
+		   hand->reason.found[0] ? ": " : "", why_text(why, &hand->reason),
 		   hand->reason.advice[0] ? "; do: " : "", hand->reason.advice);
 }
 
@@ -190,7 +193,7 @@ static void print_gpu(const struct doctor_facts *facts, const struct diagnosis *
 static int print_levels(const struct diagnosis *diagnosis)
 {
 	struct table *table = table_new("<LEVEL|<AVAILABLE|<WHY");
-	char why[DIAGNOSE_WHY];
+	char why[WHY_BYTES];
 	int rc;
 
 	if (!table)
@@ -201,7 +204,7 @@ static int print_levels(const struct diagnosis *diagnosis)
 		table_row(table);
 		table_cell(table, "%s", doctor_level_name((enum doctor_level)i));
 		table_cell(table, "%s", diagnose_can_name(level->can));
-		table_cell(table, "%s", diagnose_why(why, &level->reason));
+		table_cell(table, "%s", why_text(why, &level->reason));
 	}
 	printf("\n");
 	rc = table_print(table, stdout);
@@ -370,13 +373,13 @@ static json_t *gpu_json(const struct doctor_facts *facts, const struct diagnosis
 /* Returns whether a level is possible, and why not. */
 static json_t *can_json(const struct diagnose_level *level)
 {
-	char why[DIAGNOSE_WHY];
+	char why[WHY_BYTES];
 
 	return json_pack("{so so so}", "can",
 			 level->can == DIAGNOSE_UNKNOWN
 				 ? json_null()
 				 : json_string(diagnose_can_name(level->can)),
-			 "why", plain_or_null(diagnose_why(why, &level->reason)), "advice",
+			 "why", plain_or_null(why_text(why, &level->reason)), "advice",
 			 plain_or_null(level->reason.advice));
 }
 

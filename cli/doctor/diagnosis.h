@@ -13,7 +13,6 @@
 
 #include "cli/doctor/checks.h"
 #include "cli/inspect/inspect.h"
-#include "kfd/gpu_name.h"
 
 /* Availability of a level. */
 enum diagnose_can {
@@ -72,10 +71,6 @@ int diagnose_print(const struct doctor_facts *facts, const struct diagnosis *dia
 /* Returns the diagnosis as a JSON object with the keys of docs/reference/doctor.md, owned by the
  * caller. NULL: no memory. */
 json_t *diagnose_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
-/* Writes reason->found, with the short name of its GPU in front if it is about one. Returns
- * `text`. */
-#define DIAGNOSE_WHY (320 + GPU_NAME_SHORT + 8)
-const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct doctor_finding *reason);
 /* Returns the priority that the process has with the daemon or, if the daemon does not know it,
  * would have from its environment. Below 0: none, or not known. */
 int diagnose_priority(const struct doctor_process *p);

@@ -375,15 +375,11 @@ int doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
 /* Reads the number of threads, and the parent. */
 static void read_status(struct doctor_named *named)
 {
-	int64_t threads = 0, parent = 0;
-
-	read_property(&threads, "Threads", "/proc/%d/status", (int)named->identity.pid);
-	read_property(&parent, "PPid", "/proc/%d/status", (int)named->identity.pid);
-	named->threads = (unsigned)threads;
-	named->parent = (pid_t)parent;
-	if (parent > 0)
-		read_text(named->parent_name, sizeof(named->parent_name), "/proc/%lld/comm",
-			  (long long)parent);
+	named->threads = (unsigned)proc_status_number(named->identity.pid, "\nThreads:");
+	named->parent = proc_status_number(named->identity.pid, "\nPPid:");
+	if (named->parent > 0)
+		read_text(named->parent_name, sizeof(named->parent_name), "/proc/%d/comm",
+			  (int)named->parent);
 }
 
 /* Finds out whether the process is dumpable: the files in /proc/PID belong to its user if it is,
@@ -453,7 +449,8 @@ static int identify(struct doctor_named *named)
 	const struct passwd *user;
 
 	if (rc == -EINVAL)
-		rc = process_identify(process_of_thread(named->queried), &named->identity);
+		rc = process_identify(proc_status_number(named->queried, "\nTgid:"),
+				      &named->identity);
 	if (rc) /* A process of that number would be a thread of another one: it has ended. */
 		return rc == -EINVAL ? -ESRCH : rc;
 	user = getpwuid(named->identity.uid);

@@ -256,21 +256,11 @@ static bool wrong_slo(const char *value)
 	return !parse_time_ns(value, &ns) || ns < 1000 || ns / 1000 > UINT32_MAX;
 }
 
-static bool wrong_group(const char *value)
-{
-	return strlen(value) >= PROTOCOL_GROUP_MAX;
-}
-
 static bool wrong_bytes(const char *value)
 {
 	int64_t bytes;
 
 	return read_bytes(&bytes, value) != 0;
-}
-
-static bool wrong_socket(const char *value)
-{
-	return strlen(value) > 107; /* bytes of sun_path, without the NUL */
 }
 
 /* Checks the values of the KFDSHIM_ variables in this session, by the rules of the shim. Only the
@@ -279,17 +269,23 @@ static void collect_environment(struct doctor_facts *facts)
 {
 	static const struct {
 		const char *name;
+		size_t longest; /* bytes, if there is no function */
 		bool (*wrong)(const char *value);
 	} variables[] = {
-		{"KFDSHIM_PRIORITY", wrong_priority}, {"KFDSHIM_LEVEL", wrong_level},
-		{"KFDSHIM_SLO", wrong_slo},	      {"KFDSHIM_GROUP", wrong_group},
-		{"KFDSHIM_VRAM_LIMIT", wrong_bytes},  {"KFDSHIM_SOCKET", wrong_socket},
+		{"KFDSHIM_PRIORITY", 0, wrong_priority},
+		{"KFDSHIM_LEVEL", 0, wrong_level},
+		{"KFDSHIM_SLO", 0, wrong_slo},
+		{"KFDSHIM_GROUP", PROTOCOL_GROUP_MAX - 1, NULL},
+		{"KFDSHIM_VRAM_LIMIT", 0, wrong_bytes},
+		{"KFDSHIM_SOCKET", 107, NULL}, /* sun_path, without the NUL */
 	};
 	const char *value;
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		value = getenv(variables[i].name);
-		if (value && *value && variables[i].wrong(value)) {
+		if (value && *value &&
+		    (variables[i].wrong ? variables[i].wrong(value)
+					: strlen(value) > variables[i].longest)) {
 			snprintf(facts->env_wrong, sizeof(facts->env_wrong), "%s=%.60s",
 				 variables[i].name, value);
 			break;

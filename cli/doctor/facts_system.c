@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Collects the rights of this user, what the kernel and the container allow, and the facts about the
- * daemon: its reply, and its entries in /proc. */
+/* Collects the rights of this user, what the kernel and the container allow, and the facts about
+ * the daemon: its reply, and its entries in /proc. */
 #include "cli/doctor/facts.h"
 
 #include <dirent.h>

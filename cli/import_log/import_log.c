@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,17 +160,6 @@ static int open_log(struct import *import)
 	return 0;
 }
 
-__attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("kfdsched import-log: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
-
 /* Returns true if the log seems to be of HIP 5.6 to 6.1, which log a queue by one address when it
  * is created and by another when it is used. */
 static bool two_names(const struct log_stats *stats)
@@ -195,23 +183,30 @@ static void remarks(const struct import *import)
 		packets |= stats->process[i].seen[HIPLOG_DISPATCH] ||
 			   stats->process[i].seen[HIPLOG_BARRIER];
 	if (import->read.stopped)
-		note("stopped after %.1f MB%s: the result covers that part",
-		     (double)import->read.bytes / 1e6, import->size ? "" : " of it");
+		cli_failed(&cmd_import_log, "stopped after %.1f MB%s: the result covers that part",
+			   (double)import->read.bytes / 1e6, import->size ? "" : " of it");
 	if (stats->left_out)
-		note("%" PRIu64 " lines are not counted: the limit is %u processes, %u threads, %u "
-		     "queues and %u uses of a queue by a thread",
-		     stats->left_out, LOG_STATS_PROCESSES, LOG_STATS_THREADS, LOG_STATS_QUEUES,
-		     LOG_STATS_USES);
+		cli_failed(&cmd_import_log,
+			   "%" PRIu64
+			   " lines are not counted: the limit is %u processes, %u threads, %u "
+			   "queues and %u uses of a queue by a thread",
+			   stats->left_out, LOG_STATS_PROCESSES, LOG_STATS_THREADS,
+			   LOG_STATS_QUEUES, LOG_STATS_USES);
 	if (stats->nameless && !stats->only_pid)
-		note("%" PRIu64 " lines name no process and no thread: from HIP 6.4 on "
-		     "AMD_LOG_LEVEL must be 4 or more for that",
-		     stats->nameless);
+		cli_failed(&cmd_import_log,
+			   "%" PRIu64 " lines name no process and no thread: from HIP 6.4 on "
+			   "AMD_LOG_LEVEL must be 4 or more for that",
+			   stats->nameless);
 	if (!packets)
-		note("the log has no packets: AMD_LOG_LEVEL=4 logs them, from HIP 7 on level 5");
+		cli_failed(
+			&cmd_import_log,
+			"the log has no packets: AMD_LOG_LEVEL=4 logs them, from HIP 7 on level 5");
 	if (two_names(stats))
-		note("HIP 5.6 to 6.1 log the hsa_queue_t of a queue when it is created, and its "
-		     "ring when it is used, but do not relate them, so each counts as a queue "
-		     "here");
+		cli_failed(
+			&cmd_import_log,
+			"HIP 5.6 to 6.1 log the hsa_queue_t of a queue when it is created, and its "
+			"ring when it is used, but do not relate them, so each counts as a queue "
+			"here");
 }
 
 /* Returns the log's name for messages, with control characters replaced, and cut. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of debugfs kfd/mqds and kfd/hqds, layout of gfx9's MQDs (struct v9_mqd, v9_sdma_mqd) and of the registers of its hardware slots,
- * and functions that read a queue's values from them. Used by debugfs_mqds.c and debugfs_hqds.c
- * only. Pure. Threads: any.
+ * Lines of debugfs kfd/mqds and kfd/hqds, layout of gfx9's MQDs (struct v9_mqd, v9_sdma_mqd) and of
+ * the registers of its hardware slots, and functions that read a queue's values from them. Used by
+ * debugfs_mqds.c and debugfs_hqds.c only. Pure. Threads: any.
  */
 #ifndef KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H
 #define KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that use a GPU, without kfdsched and kfdschedd: the only reader of that list for all
- * commands. Threads: any. Ownership: gpu_processes_free() frees a list.
+ * The processes that use a GPU, without kfdsched and kfdschedd: the only reader of that list for
+ * all commands. Threads: any. Ownership: gpu_processes_free() frees a list.
  */
 #ifndef KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
 #define KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H

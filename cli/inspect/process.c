@@ -17,17 +17,6 @@
 #define STATUS_BYTES 8192u
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 
-static bool number_behind(const char *status, const char *word, long *out)
-{
-	const char *at = proc_status_field(status, word);
-	char *end;
-
-	if (!at)
-		return false;
-	*out = strtol(at, &end, 10);
-	return end != at;
-}
-
 static void read_pids(const char *status, struct process_identity *out)
 {
 	out->depth = proc_status_ns_pids(status, out->pids);
@@ -61,22 +50,22 @@ int process_identify(pid_t pid, struct process_identity *out)
 {
 	char status[STATUS_BYTES];
 	struct proc_stat stat;
-	long number;
+	const char *field;
 
 	*out = (struct process_identity){.pid = pid, .uid = (uid_t)-1};
 	if (pid <= 0)
 		return -ESRCH;
 	if (proc_read(pid, "status", status, sizeof(status)) <= 0 || !proc_stat(pid, &stat))
 		return no_such(pid);
-	if (number_behind(status, "\nTgid:", &number) && number != pid)
+	field = proc_status_field(status, "\nTgid:");
+	if (field && atoi(field) != pid)
 		return -EINVAL;
 	out->started = stat.started;
 	out->state = stat.state;
 	out->kernel = stat.kernel_thread;
-	if (number_behind(status, "\nTracerPid:", &number))
-		out->tracer = (pid_t)number;
-	if (sscanf(proc_status_field(status, "\nUid:") ?: "", "%*u %ld", &number) == 1)
-		out->uid = (uid_t)number;
+	field = proc_status_field(status, "\nTracerPid:");
+	out->tracer = field ? atoi(field) : 0;
+	sscanf(proc_status_field(status, "\nUid:") ?: "", "%*u %u", &out->uid);
 	read_pids(status, out);
 	proc_comm(pid, out->comm);
 	read_command(pid, out->command);
@@ -93,16 +82,6 @@ bool process_is(const struct process_identity *identity)
 	return proc_stat(identity->pid, &stat) && stat.started == identity->started;
 }
 
-pid_t process_of_thread(pid_t tid)
-{
-	char status[STATUS_BYTES];
-	long number = 0;
-
-	if (proc_read(tid, "status", status, sizeof(status)) > 0)
-		number_behind(status, "\nTgid:", &number);
-	return (pid_t)number;
-}
-
 const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int error)
 {
 	switch (error) {
@@ -114,7 +93,7 @@ const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int erro
 		break;
 	case -EINVAL:
 		snprintf(text, PROCESS_ERRMSG, "%d is a thread of process %d: use the process id",
-			 (int)pid, (int)process_of_thread(pid));
+			 (int)pid, (int)proc_status_number(pid, "\nTgid:"));
 		break;
 	case -EACCES:
 		snprintf(text, PROCESS_ERRMSG,

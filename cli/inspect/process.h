@@ -92,8 +92,6 @@ pid_t process_pid_inside(const struct process_identity *identity);
 
 /* Returns true if the pid still belongs to the same process. */
 bool process_is(const struct process_identity *identity);
-/* Returns the process to which a thread belongs; 0 if there is no visible thread of that number. */
-pid_t process_of_thread(pid_t tid);
 
 /* ---- container.c ---- */
 

@@ -36,7 +36,8 @@ struct name {
 	char command[TOP_COMMAND_BYTES];
 };
 
-/* Cache of names, mostly in the order of the processes in the state, so that find_name() is fast. */
+/* Cache of names, mostly in the order of the processes in the state, so that find_name() is
+ * fast. */
 struct command_names {
 	struct name *name;
 	size_t count;

@@ -3,9 +3,9 @@
  * One frame of kfdsched top. Computes rows, shares and rates from two samples of the machine, and
  * filters and sorts the rows.
  *
- * Pure, except top_print(): no I/O, no clock. Threads: starts none. Ownership: the caller zeroes a frame once, can make
- * it any number of times, and ends it by top_frame_free(). Its rows point into the state `now`,
- * which must outlive them. Errors: negative errno.
+ * Pure, except top_print(): no I/O, no clock. Threads: starts none. Ownership: the caller zeroes a
+ * frame once, can make it any number of times, and ends it by top_frame_free(). Its rows point into
+ * the state `now`, which must outlive them. Errors: negative errno.
  */
 #ifndef KFDSHIM_CLI_TOP_FRAME_H
 #define KFDSHIM_CLI_TOP_FRAME_H

@@ -91,8 +91,9 @@ void top_state_clear(struct top_state *state); /* empties the state, keeps its m
 void top_state_free(struct top_state *state);
 
 /*
- * Adds the nodes, processes and totals of a reply of the daemon (kfdsched_summary()). Returns 0, -ENOMEM, or -EPROTO if the reply has another format. After an
- * error a part of the reply may have been added.
+ * Adds the nodes, processes and totals of a reply of the daemon (kfdsched_summary()). Returns 0,
+ * -ENOMEM, or -EPROTO if the reply has another format. After an error a part of the reply may have
+ * been added.
  */
 int top_state_from_daemon(const json_t *status, struct top_state *state);
 

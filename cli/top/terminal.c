@@ -76,23 +76,17 @@ void terminal_end(void)
 
 /* ---- inks ---- */
 
-static attr_t inks[INKS];
+static attr_t inks[INKS] = {
+	[INK_PLAIN] = A_NORMAL,	 [INK_FAINT] = A_DIM,	   [INK_STRONG] = A_BOLD,
+	[INK_TITLE] = A_REVERSE, [INK_BAR] = A_BOLD,	   [INK_CHOSEN] = A_REVERSE | A_BOLD,
+	[INK_URGENT] = A_BOLD,	 [INK_HELD] = A_UNDERLINE, [INK_QUESTION] = A_BOLD,
+};
 
+/* Uses colours in place of attributes, where the terminal has them. */
 static void mix_inks(void)
 {
-	bool colours = !getenv("NO_COLOR") && has_colors() && start_color() == OK &&
-		       use_default_colors() == OK;
-
-	inks[INK_PLAIN] = A_NORMAL;
-	inks[INK_FAINT] = A_DIM;
-	inks[INK_STRONG] = A_BOLD;
-	inks[INK_TITLE] = A_REVERSE;
-	inks[INK_CHOSEN] = A_REVERSE | A_BOLD;
-	inks[INK_BAR] = A_BOLD;
-	inks[INK_URGENT] = A_BOLD;
-	inks[INK_HELD] = A_UNDERLINE;
-	inks[INK_QUESTION] = A_BOLD;
-	if (!colours)
+	if (getenv("NO_COLOR") || !has_colors() || start_color() != OK ||
+	    use_default_colors() != OK)
 		return;
 	init_pair(1, COLOR_BLACK, COLOR_GREEN);
 	init_pair(2, COLOR_BLACK, COLOR_CYAN);

@@ -105,10 +105,10 @@ struct foreground_hold {
 	int fd;
 };
 
-/* Control requests to the daemon. A process that is suspended here stays suspended until it is resumed
- * or this process ends, also by SIGKILL: the daemon watches a connection, which ends with the
- * process. Each request waits for its result, up to about 2 s, and writes it as a sentence for the
- * user. */
+/* Control requests to the daemon. A process that is suspended here stays suspended until it is
+ * resumed or this process ends, also by SIGKILL: the daemon watches a connection, which ends with
+ * the process. Each request waits for its result, up to about 2 s, and writes it as a sentence for
+ * the user. */
 struct top_actions {
 	struct kfdsched *daemon;
 	struct foreground_hold hold[HOLDS];
@@ -182,8 +182,8 @@ static void set_priority(struct top_actions *actions, pid_t pid, const char *wor
 	format_result(actions, message, size);
 }
 
-/* Writes the fds that become readable when a suspension ends otherwise (it was resumed elsewhere, the
- * process or the daemon ended). Returns their number. */
+/* Writes the fds that become readable when a suspension ends otherwise (it was resumed elsewhere,
+ * the process or the daemon ended). Returns their number. */
 static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[static HOLDS])
 {
 	for (unsigned i = 0; i < actions->holds; i++)
@@ -191,8 +191,8 @@ static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[
 	return actions->holds;
 }
 
-/* To be called after the poll: removes the suspensions that have ended and writes a sentence about the
- * last of them to `message`, if there is one. */
+/* To be called after the poll: removes the suspensions that have ended and writes a sentence about
+ * the last of them to `message`, if there is one. */
 static void check_holds(struct top_actions *actions, char *message, size_t size)
 {
 	for (unsigned i = 0; i < actions->holds;) {

@@ -111,14 +111,9 @@ static json_t *hip_left_out(const struct trace_output *output)
 /* Prints the last line of --json, if lines of HIP's log were left out. */
 static void print_left_out(const struct trace_output *output)
 {
-	json_t *json;
-
-	if (!output->options->json || output->hip_before + output->hip_future == 0)
-		return;
-	json = json_pack("{so}", "hip_lines_left_out", hip_left_out(output));
-	json_dumpf(json, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(json);
+	if (output->options->json && output->hip_before + output->hip_future > 0)
+		render_print(json_pack("{so}", "hip_lines_left_out", hip_left_out(output)),
+			     JSON_COMPACT);
 }
 
 /* What a reader of the Perfetto file has to know: the notes, the clock, and whether the

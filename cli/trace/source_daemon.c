@@ -5,9 +5,10 @@
  *
  * A thread follows the events in their shared memory: it takes the process whose dump is due first,
  * requests the dump from the daemon without holding the mutex, and stores the result under the
- * mutex. It does so often enough to miss none of the CLIENT_SHM_EVENTS events that the shared memory
- * keeps, and counts the events that it has missed nevertheless. Events from before the begin of the
- * trace are left out; instead, each queue that has work or waits then gets an event with that time.
+ * mutex. It does so often enough to miss none of the CLIENT_SHM_EVENTS events that the shared
+ * memory keeps, and counts the events that it has missed nevertheless. Events from before the begin
+ * of the trace are left out; instead, each queue that has work or waits then gets an event with
+ * that time.
  */
 #include "cli/trace/source_daemon.h"
 
@@ -25,8 +26,8 @@
 
 #define MS 1000000u
 #define FOLLOWED 64u /* limit of the processes that are followed at a time */
-/* Shared memory keeps CLIENT_SHM_EVENTS events. The interval between two dumps is chosen such that at
- * most FEW new events are expected, but within these bounds. */
+/* Shared memory keeps CLIENT_SHM_EVENTS events. The interval between two dumps is chosen such that
+ * at most FEW new events are expected, but within these bounds. */
 #define FEW (CLIENT_SHM_EVENTS / 4)
 #define SHORTEST_NS (10 * MS)
 #define FIRST_NS (20 * MS)
@@ -145,7 +146,8 @@ static uint64_t emit_events(const struct shm_source *shm_source, struct followed
 	return count;
 }
 
-/* Requests a dump of the shared memory. Returns false if the daemon does not know the process (any more). */
+/* Requests a dump of the shared memory. Returns false if the daemon does not know the process (any
+ * more). */
 static bool query_shm(const struct shm_source *shm_source, struct followed *one, unsigned processes)
 {
 	uint64_t now = clock_ns(), before = one->queried_ns, longest = LONGEST_NS(processes), count;

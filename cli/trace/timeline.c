@@ -8,12 +8,7 @@
 #include "cli/util/gpus.h"
 #include "common/text.h"
 
-const char *trace_source_name(enum trace_source source)
-{
-	static const char *const names[] = {"shim", "daemon", "driver", "hip"};
-
-	return source < TRACE_SOURCES ? names[source] : "?";
-}
+static const char *const sources[TRACE_SOURCES] = {"shim", "daemon", "driver", "hip"};
 
 void trace_copy(char *to, size_t size, const char *from, size_t bytes)
 {
@@ -170,9 +165,8 @@ const char *trace_line(char text[static TRACE_LINE], const struct trace_event *e
 		snprintf(process_text, sizeof(process_text), "%d", (int)event->pid);
 	else if (event->comm[0])
 		snprintf(process_text, sizeof(process_text), "(%s)", event->comm);
-	snprintf(text, TRACE_LINE, "%12.6f  %-6s  %-25s  %-12s  %s", s,
-		 trace_source_name(event->source), process_text, where(where_text, event),
-		 event->text);
+	snprintf(text, TRACE_LINE, "%12.6f  %-6s  %-25s  %-12s  %s", s, sources[event->source],
+		 process_text, where(where_text, event), event->text);
 	return text;
 }
 
@@ -183,14 +177,14 @@ static json_t *known(uint64_t value)
 
 json_t *trace_json(const struct trace_event *event, int64_t wall_ns)
 {
-	return json_pack(
-		"{sI sI ss so so so so so so so ss ss}", "monotonic_ns", (json_int_t)event->ns,
-		"time_us", ((json_int_t)event->ns + wall_ns) / 1000, "source",
-		trace_source_name(event->source), "pid", known((uint64_t)event->pid), "comm",
-		event->comm[0] ? json_string(event->comm) : json_null(), "context",
-		event->has_queue ? json_integer(event->context) : json_null(), "queue_id",
-		event->has_queue ? json_integer(event->queue_id) : json_null(), "gpu_id",
-		known(event->gpu_id), "thread", known(event->thread), "duration_ns",
-		event->has_duration ? json_integer((json_int_t)event->duration_ns) : json_null(),
-		"name", event->name, "text", event->text);
+	return json_pack("{sI sI ss so so so so so so so ss ss}", "monotonic_ns",
+			 (json_int_t)event->ns, "time_us", ((json_int_t)event->ns + wall_ns) / 1000,
+			 "source", sources[event->source], "pid", known((uint64_t)event->pid),
+			 "comm", event->comm[0] ? json_string(event->comm) : json_null(), "context",
+			 event->has_queue ? json_integer(event->context) : json_null(), "queue_id",
+			 event->has_queue ? json_integer(event->queue_id) : json_null(), "gpu_id",
+			 known(event->gpu_id), "thread", known(event->thread), "duration_ns",
+			 event->has_duration ? json_integer((json_int_t)event->duration_ns)
+					     : json_null(),
+			 "name", event->name, "text", event->text);
 }

@@ -28,8 +28,6 @@ enum trace_source {
 	TRACE_HIP,
 	TRACE_SOURCES
 };
-/* Returns "shim", "daemon", "driver" or "hip". */
-const char *trace_source_name(enum trace_source source);
 
 /* What the event begins or ends, so that a picture can draw a bar between the two. */
 enum trace_mark {

@@ -441,26 +441,24 @@ static void end_command(struct trace_session *run)
 /* Records a note for everything that the trace lacks. */
 static void print_losses(struct trace_session *run)
 {
+	const struct {
+		uint64_t count;
+		const char *what;
+	} losses[] = {
+		{run->log_lost, "lines of the shim's log were not read in time and are lost"},
+		{run->tracefs.lost,
+		 "events of the driver were lost: the kernel's trace buffer was full"},
+		{run->output.hip_before,
+		 "lines of HIP's log are from before the trace, or of another machine, and are ignored"},
+		{run->output.hip_future,
+		 "lines of HIP's log have times later than now, so they are of another machine or from before a reboot, and are ignored"},
+	};
+
 	trace_daemon_end(&run->daemon);
-	if (run->log_lost)
-		trace_note(&run->output,
-			   "%llu lines of the shim's log were not read in time and are lost",
-			   (unsigned long long)run->log_lost);
-	if (run->tracefs.lost)
-		trace_note(&run->output,
-			   "%llu events of the driver were lost: the kernel's trace buffer was "
-			   "full",
-			   (unsigned long long)run->tracefs.lost);
-	if (run->output.hip_before)
-		trace_note(&run->output,
-			   "%llu lines of HIP's log are from before the trace, or of another "
-			   "machine, and are ignored",
-			   (unsigned long long)run->output.hip_before);
-	if (run->output.hip_future)
-		trace_note(&run->output,
-			   "%llu lines of HIP's log have times later than now, so they are of "
-			   "another machine or from before a reboot, and are ignored",
-			   (unsigned long long)run->output.hip_future);
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (losses[i].count)
+			trace_note(&run->output, "%llu %s", (unsigned long long)losses[i].count,
+				   losses[i].what);
 }
 
 static bool is_file(int fd)
