@@ -100,8 +100,7 @@ RULE_CHECK(dbg_fd_one_dot_an_event, start(NEW_MASK))
 
 RULE_CHECK(dbg_fd_not_subscribed_no_dot, start(RUNTIME_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'q'), 1);
-	CHECK_IS(scripted_do(&child, 'd'), 0);
+	STEPS(&child, "q=1 d");
 	CHECK_IS(dots(events), 0);
 }
 
@@ -184,8 +183,7 @@ RULE_CHECK(query_event_none_is_eagain, start(ALL_MASK))
 
 RULE_CHECK(query_event_newest_queue_first, start(NEW_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'q'), 1);
-	CHECK_IS(scripted_do(&child, 'q'), 2);
+	STEPS(&child, "q=1 q=2");
 	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(event.queue_id, 2);
 	CHECK_IS(event.gpu_id, gpu_id());
@@ -281,8 +279,7 @@ RULE_CHECK(queue_delete_raised, start(DELETE_MASK))
 
 RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 {
-	CHECK(scripted_do(&child, 'h') == 0);
-	CHECK_IS(scripted_do(&child, 'b'), 0);
+	STEPS(&child, "h b");
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0), 0);
 	CHECK_IS(event.status, DIMENSION_MASK);
@@ -299,16 +296,13 @@ RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 
 RULE_CHECK(packet_error_goes_to_runtime, start(0))
 {
-	CHECK(scripted_do(&child, 'h') == 0);
-	CHECK_IS(scripted_do(&child, 'b'), 0);
-	CHECK_IS(scripted_do(&child, 'B'), 1);
+	STEPS(&child, "h b B=1");
 	CHECK_IS(dots(events), 0);
 }
 
 RULE_CHECK(memory_violation_goes_to_debugger, start(MEMORY_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'm'), 0);
-	CHECK_IS(scripted_do(&child, 'v'), 0);
+	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0), 0);
 	CHECK_IS(event.status, MEMORY_MASK);
@@ -335,8 +329,7 @@ static int send_violation(uint32_t gpu)
 
 RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'm'), 0);
-	CHECK_IS(scripted_do(&child, 'v'), 0);
+	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(send_violation(gpu_id()), 0);
 	CHECK_IS(scripted_do(&child, 'C'), 1);

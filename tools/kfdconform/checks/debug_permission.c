@@ -160,9 +160,7 @@ void check_debug_detached_is_eperm(void)
 {
 	scripted_start(&child, "orq");
 	start(&debugger);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
-	CHECK_IS(scripted_do(&debugger, 'T'), 0);
+	STEPS(&debugger, "S E T");
 	CHECK_IS(scripted_do(&debugger, 'n'), -EPERM);
 	CHECK_IS(scripted_do(&debugger, 'D'), 0);
 }
@@ -180,19 +178,14 @@ void check_debug_owner_may_use_any_thread(void)
 	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, '2'), -EPERM); /* neither owner nor tracer */
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
-	CHECK_IS(scripted_do(&debugger, 'N'), 1);
+	STEPS(&debugger, "E N=1");
 }
 
 void check_debug_owner_may_detach(void)
 {
 	scripted_start(&child, "orq");
 	start(&debugger);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
-	CHECK_IS(scripted_do(&debugger, 'T'), 0);
-	CHECK_IS(scripted_do(&debugger, 'P'), 1);
-	CHECK_IS(scripted_do(&debugger, 'D'), 0);
+	STEPS(&debugger, "S E T P=1 D");
 	CHECK_IS(scripted_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
 }
 
@@ -217,8 +210,7 @@ void check_debug_failed_enable_authorises(void)
 	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, 'e'), -EBADF);
-	CHECK_IS(scripted_do(&debugger, 'T'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	STEPS(&debugger, "T E");
 }
 
 RULE_CHECK(debug_self_needs_no_tracer, open_own())
@@ -236,11 +228,7 @@ RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	scripted_aim(&child, child.pid);
-	CHECK_IS(scripted_do(&child, 'n'), 1);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'z'), 0);
-	CHECK_IS(scripted_do(&child, 'D'), 0);
-	CHECK_IS(scripted_do(&child, 'W'), 1);
+	STEPS(&child, "n=1 w z D W=1");
 	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
 	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, NULL), 0);
 }

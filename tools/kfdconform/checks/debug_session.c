@@ -138,8 +138,7 @@ RULE_CHECK(enable_tells_runtime_state, open_own(false))
 
 RULE_CHECK(enable_keeps_queues_running, debugged(&child, &own.kfd, 0, NULL))
 {
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'W'), 1);
+	STEPS(&child, "w W=1");
 }
 
 /* The second ENABLE is refused, but the driver has already forgotten the first debugger. */
@@ -150,10 +149,7 @@ void check_enable_poisons_owner(void)
 	scripted_start(&child, "orq");
 	scripted_start(&first, "o");
 	scripted_aim(&first, child.pid);
-	CHECK_IS(scripted_do(&first, 'S'), 0);
-	CHECK_IS(scripted_do(&first, 'E'), 0);
-	CHECK_IS(scripted_do(&first, 'P'), 1);
-	CHECK_IS(scripted_do(&first, 'T'), 0);
+	STEPS(&first, "S E P=1 T");
 	scripted_start(&second, "o");
 	scripted_aim(&second, child.pid);
 	CHECK_IS(scripted_do(&second, 'S'), 0);
@@ -225,8 +221,7 @@ RULE_CHECK(disable_frees_gpu_for_next, debugged(&one, &own.kfd, 0, NULL))
 RULE_CHECK(disable_resumes, debugged(&child, &own.kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(own.kfd, child.pid), 1);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'z'), 0);
+	STEPS(&child, "w z");
 	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }

@@ -114,8 +114,7 @@ RULE_CHECK(runtime_post_ahead_counts, start())
 {
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
-	CHECK_IS(scripted_do(&child, 'r'), 0);
-	CHECK_IS(scripted_do(&child, 'R'), 0);
+	STEPS(&child, "r R");
 	CHECK_IS(dots(events), 2);
 	sleeps('r'); /* both posts are used up */
 	is_woken();
@@ -199,8 +198,7 @@ void check_runtime_debugger_death_wakes_nobody(void)
 	scripted_start(&child, "ou");
 	scripted_start(&debugger, "o");
 	scripted_aim(&debugger, child.pid);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	STEPS(&debugger, "S E");
 	sleeps_in_call('r');
 	scripted_kill(&debugger);
 	CHECK(!scripted_replies(&child, 2 * QUIET_MS, &reply));
@@ -209,9 +207,7 @@ void check_runtime_debugger_death_wakes_nobody(void)
 RULE_CHECK(runtime_disable_resumes, debugged(&child, &kfd, RUNTIME_MASK, &events))
 {
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'z'), 0);
+	STEPS(&child, "w z");
 	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
-	CHECK_IS(scripted_do(&child, 'R'), 0);
-	CHECK_IS(scripted_do(&child, 'W'), 1);
+	STEPS(&child, "R W=1");
 }
