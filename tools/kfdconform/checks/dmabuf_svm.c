@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/fd_pass.h"
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/harness.h"
 
@@ -119,7 +120,7 @@ void check_imported_memory_is_the_same(void)
 	shared[1].value = 1;
 	fd = export(buffer.handle);
 	CHECK(fd >= 0);
-	fd_send(sockets[0], fd);
+	CHECK_IS(fd_send(sockets[0], fd), 0);
 	close(fd);
 	hear(child.from);
 	/* Free the owner's handle; its mmap() of the pages stays. */

@@ -8,7 +8,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -533,51 +532,6 @@ void opens_device(int from, int to)
 	gpu_open(&gpu);
 	notify(to);
 	hear(from);
-}
-
-/* A message of one byte with room for a file descriptor. */
-struct fd_message {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	char byte;
-	struct iovec content;
-	struct msghdr head;
-};
-
-static void prepare(struct fd_message *message)
-{
-	memset(message, 0, sizeof *message);
-	message->content = (struct iovec){&message->byte, 1};
-	message->head = (struct msghdr){.msg_iov = &message->content,
-					.msg_iovlen = 1,
-					.msg_control = &message->control,
-					.msg_controllen = sizeof message->control};
-}
-
-void fd_send(int socket, int fd)
-{
-	struct fd_message message;
-
-	prepare(&message);
-	message.control.header.cmsg_level = SOL_SOCKET;
-	message.control.header.cmsg_type = SCM_RIGHTS;
-	message.control.header.cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(&message.control.header), &fd, sizeof fd);
-	CHECK_IS(sendmsg(socket, &message.head, 0), 1);
-}
-
-int fd_receive(int socket)
-{
-	struct fd_message message;
-	int fd;
-
-	prepare(&message);
-	CHECK_IS(recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC), 1);
-	CHECK(CMSG_FIRSTHDR(&message.head));
-	memcpy(&fd, CMSG_DATA(&message.control.header), sizeof fd);
-	return fd;
 }
 
 void seize(pid_t pid)

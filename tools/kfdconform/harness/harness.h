@@ -258,9 +258,6 @@ int child_end(struct child *child);
 int run_in_child(void (*body)(void));
 /* A body() for child_start(): opens the device and waits for a byte. */
 void opens_device(int from, int to);
-/* Pass a file descriptor through a socket. */
-void fd_send(int socket, int fd);
-int fd_receive(int socket);
 void seize(pid_t pid); /* become the tracer of the process */
 
 #endif
