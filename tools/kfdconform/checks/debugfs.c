@@ -475,7 +475,7 @@ RULE_CHECK(mem_limit_counts_system_memory, gpu_open(&gpu))
 		if (tries)
 			TRY_AGAIN("another process freed memory meanwhile");
 		before = now = system_used();
-		CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
+		gtt_new(&gpu, 8 << 20, &gtt);
 		if (!WITHIN(LATE_MS, (now = system_used()) != before))
 			break;
 	}

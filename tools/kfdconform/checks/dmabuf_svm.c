@@ -60,7 +60,7 @@ RULE_CHECK(dmabuf_info_tells_size_and_gpu, gpu_open(&gpu))
 	struct buffer buffer;
 	int fd;
 
-	CHECK_IS(buffer_new(&gpu, BYTES, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &buffer), 0);
+	gtt_new(&gpu, BYTES, &buffer);
 	fd = export(buffer.handle);
 	CHECK(fd >= 0);
 	info.dmabuf_fd = (uint32_t)fd;
@@ -114,7 +114,7 @@ void check_imported_memory_is_the_same(void)
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets));
 	child_start(&child, other_process);
 	gpu_open(&gpu);
-	CHECK_IS(buffer_new(&gpu, BYTES, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &buffer), 0);
+	gtt_new(&gpu, BYTES, &buffer);
 	shared = buffer.cpu;
 	shared[0].value = 1;
 	shared[1].value = 1;

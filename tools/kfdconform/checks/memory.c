@@ -324,10 +324,8 @@ RULE_CHECK(device_memory_is_not_for_process_vm, gpu_open(&gpu))
 	struct buffer gtt, vram;
 	uint64_t own = 1;
 
-	CHECK_IS(buffer_new(&gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
-	CHECK_IS(buffer_new(&gpu, PAGE,
-			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
-		 0);
+	gtt_new(&gpu, PAGE, &gtt);
+	vram_new(&gpu, PAGE, &vram);
 	queue_new(&gpu, &queue);
 	*(volatile uint64_t *)gtt.cpu = *(volatile uint64_t *)vram.cpu = 1; /* the memory exists */
 	CHECK_IS(foreign(process_vm_readv, &own), 0);

@@ -63,7 +63,7 @@ static uint64_t buffer(uint64_t bytes)
 {
 	struct buffer made;
 
-	CHECK_IS(buffer_new(&gpu, bytes, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &made), 0);
+	gtt_new(&gpu, bytes, &made);
 	return (uint64_t)(uintptr_t)made.cpu;
 }
 

@@ -120,6 +120,18 @@ int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct
 	return 0;
 }
 
+void gtt_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out)
+{
+	CHECK_IS(buffer_new(gpu, size, KFD_IOC_ALLOC_MEM_FLAGS_GTT, out), 0);
+}
+
+void vram_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out)
+{
+	CHECK_IS(buffer_new(gpu, size,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, out),
+		 0);
+}
+
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = buffer->handle};
@@ -134,17 +146,11 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 {
 	memset(queue, 0, sizeof *queue);
 	queue->gpu = gpu;
-	CHECK_IS(buffer_new(gpu, RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->ring), 0);
+	gtt_new(gpu, RING_PACKETS * 64, &queue->ring);
 	for (int i = 0; i < 2; i++)
-		CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->pointers[i]),
-			 0);
-	CHECK_IS(buffer_new(gpu, PAGE,
-			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC,
-			    &queue->eop),
-		 0);
-	CHECK_IS(buffer_new(gpu, page_up(gpu->shape.save_mapping), KFD_IOC_ALLOC_MEM_FLAGS_GTT,
-			    &queue->save),
-		 0);
+		gtt_new(gpu, PAGE, &queue->pointers[i]);
+	vram_new(gpu, PAGE, &queue->eop);
+	gtt_new(gpu, page_up(gpu->shape.save_mapping), &queue->save);
 	for (unsigned i = 0; i < RING_PACKETS; i++)
 		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid packet */
 	*args = (struct kfdabi_create_queue){
@@ -260,7 +266,7 @@ struct signal *signals_new(const struct gpu_file *gpu)
 {
 	struct buffer page;
 
-	CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	gtt_new(gpu, PAGE, &page);
 	return page.cpu;
 }
 
