@@ -14,7 +14,6 @@
 #define DIMENSION_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID)
 #define ALL_MASK (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
-static struct gpu_file own;
 static int kfd, events;
 static struct scripted_child child;
 
@@ -125,11 +124,11 @@ RULE_CHECK(dbg_fd_hangs_up_at_exit, debugged(&child, &kfd, NEW_MASK, &events))
 	CHECK_IS(dots_within(1000), -1);
 }
 
-RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&own))
+RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&gpu))
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
-	kfd = own.kfd;
+	kfd = gpu.kfd;
 	scripted_start(&child, "or");
 	seize(child.pid);
 	CHECK_IS(trap_enable(kfd, child.pid, NEW_MASK, fd, NULL), 0);
@@ -137,7 +136,7 @@ RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&own))
 	CHECK_IS(dots(fd), 0);
 }
 
-RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&own))
+RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&gpu))
 {
 	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/status"};
 
@@ -145,14 +144,14 @@ RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&own))
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
 
 		CHECK(fd >= 0);
-		CHECK_IS(trap_enable(own.kfd, getpid(), 0, fd, NULL), 0);
-		CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+		CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, fd, NULL), 0);
+		CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	}
 }
 
-RULE_CHECK(exceptions_need_a_session, gpu_open(&own))
+RULE_CHECK(exceptions_need_a_session, gpu_open(&gpu))
 {
-	kfd = own.kfd;
+	kfd = gpu.kfd;
 	scripted_start(&child, "orqqd");
 	seize(child.pid);
 	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, NULL), 0);
@@ -319,10 +318,10 @@ RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
 }
 
 /* Passes a memory violation on to the runtime. */
-static int send_violation(uint32_t gpu)
+static int send_violation(uint32_t id)
 {
 	struct kfdabi_dbg_trap a = {
-		.u.send_runtime_event = {.exception_mask = MEMORY_MASK, .gpu_id = gpu}};
+		.u.send_runtime_event = {.exception_mask = MEMORY_MASK, .gpu_id = id}};
 
 	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
 }

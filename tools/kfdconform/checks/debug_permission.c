@@ -10,15 +10,14 @@
 
 #define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
 
-static struct gpu_file own;
 static int kfd;
 /* The target, its debugger, and a process that is neither. */
 static struct scripted_child child, debugger, stranger;
 
 static void open_own(void)
 {
-	gpu_open(&own);
-	kfd = own.kfd;
+	gpu_open(&gpu);
+	kfd = gpu.kfd;
 }
 
 static int enable(pid_t pid)
@@ -278,13 +277,13 @@ RULE_CHECK(debug_runtime_state_before_gpu, open_own())
 	CHECK_IS(set_watch(1), -EPERM);
 }
 
-RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&own))
+RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&gpu))
 {
-	kfd = own.kfd;
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	kfd = gpu.kfd;
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(set_watch(1), -ENODEV);
-	CHECK_IS(set_watch(own.gpu_id), 0);
+	CHECK_IS(set_watch(gpu.gpu_id), 0);
 }
 
 RULE_CHECK(debug_unknown_op_is_einval, open_own())

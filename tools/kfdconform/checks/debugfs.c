@@ -19,8 +19,6 @@
 #define MAP_QUEUES 0xc005a200u
 #define RUN_LIST 0xc002a500u
 
-static struct gpu_file gpu;
-
 /* Returns the whole text of a file, valid until the next call. */
 static char *text_of(const char *name)
 {

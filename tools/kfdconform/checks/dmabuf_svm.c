@@ -8,12 +8,9 @@
 
 #include "common/fd_pass.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define PAGE 4096u
 #define BYTES (4 * PAGE)
-
-static struct gpu_file gpu;
 
 static int export(uint64_t handle)
 {

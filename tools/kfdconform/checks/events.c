@@ -10,11 +10,8 @@
 
 #include "common/clock.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 static struct raw_queue queue;
-
-static struct gpu_file gpu;
 
 static int create(uint32_t type, bool auto_reset, uint64_t page, uint32_t *id)
 {

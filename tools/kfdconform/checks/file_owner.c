@@ -12,10 +12,8 @@
 
 #include "common/fd_pass.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 static struct gpu_file first;
-static struct gpu_file gpu;
 static struct gpu_file own;
 
 static struct raw_queue queue;

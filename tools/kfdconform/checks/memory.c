@@ -15,8 +15,6 @@
 #define GTT (KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)
 #define USERPTR (KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)
 
-static struct gpu_file gpu;
-
 typedef struct kfd_ioctl_alloc_memory_of_gpu_args alloc_args;
 
 static uint64_t addresses(uint64_t size)

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define PAGE 4096u
 #define NOBODYS (1ull << 63) /* an address that no process can have */
@@ -18,7 +17,6 @@
 #define HALF (DOORBELL_PAGE / 8 / 2)
 #define TOO_MANY 600u
 
-static struct gpu_file gpu;
 static struct raw_queue good; /* buffers that queues can share, because nothing runs */
 static struct kfdabi_create_queue plain;
 

@@ -14,8 +14,6 @@
 static struct scripted_child first;
 static int reply;
 
-static struct gpu_file own;
-
 static int kfd, events;
 static struct scripted_child child;
 
@@ -55,43 +53,43 @@ static void is_woken(void)
 	CHECK_IS(reply, 0);
 }
 
-RULE_CHECK(runtime_enable_twice_is_ebusy, gpu_open(&own))
+RULE_CHECK(runtime_enable_twice_is_ebusy, gpu_open(&gpu))
 {
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
 }
 
-RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&own))
+RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&gpu))
 {
 	struct raw_queue queue;
 
-	queue_new(&own, &queue);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EEXIST);
-	CHECK_IS(queue_destroy(&own, queue.id), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	queue_new(&gpu, &queue);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), -EEXIST);
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
-RULE_CHECK(runtime_capabilities_untouched, gpu_open(&own))
+RULE_CHECK(runtime_capabilities_untouched, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
 					  .capabilities_mask = 0x5a5a};
 
-	CHECK_IS(harness_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
 	CHECK_IS(a.capabilities_mask, 0x5a5a);
 }
 
-RULE_CHECK(runtime_disable_ends_state, gpu_open(&own))
+RULE_CHECK(runtime_disable_ends_state, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info;
 
-	CHECK_IS(runtime_enable(&own, 0), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	CHECK_IS(runtime_enable(&own, 0), 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(runtime_enable(&gpu, 0), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&gpu, 0), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 	CHECK_IS(info.r_debug, 0);
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
 RULE_CHECK(runtime_enable_sleeps, start())

@@ -18,8 +18,6 @@
 
 static struct raw_queue queue;
 
-static struct gpu_file gpu;
-
 static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
 {
 	int n = snprintf(out, size, PROC "/%d/", pid);
