@@ -74,7 +74,7 @@ static uint32_t gpu_id(void)
  * once. */
 static int dots_within(unsigned ms)
 {
-	int n;
+	int n = 0;
 
 	return WITHIN(ms, (n = dots(events))) ? n : 0;
 }

@@ -36,7 +36,7 @@ static void start(void)
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char step)
 {
-	int got;
+	int got = 0;
 
 	scripted_send(&child, step);
 	CHECK(WITHIN(LATE_MS, (got = dots(events))));
