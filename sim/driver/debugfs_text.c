@@ -18,6 +18,18 @@
 #define ROW_BYTES 100u /* upper bound */
 #define LINE_BYTES 128u
 #define VMIDS 13u /* of a GPU type without graphics */
+#define MAP_PROCESS 0xa1u
+#define MAP_QUEUES 0xa2u
+#define RUN_LIST 0xa5u
+#define GFX_9_4_2 90010u /* gfx90a; the number in the topology */
+#define PROCESS_WORDS_OLD 16u
+#define QUANTUM_MS 10u
+/* LDS and scratch apertures: upper 16 bits of each. */
+#define SH_MEM_BASES 0x00010002u
+#define SH_MEM_UNALIGNED (3u << 3)
+#define RUNLIST_PROCESS_WORDS 21u /* longer one of the two formats */
+#define RUNLIST_QUEUE_WORDS 7u
+#define RUNLIST_CHAIN_WORDS 4u
 
 static bool room(struct debugfs_text *text, size_t bytes)
 {
@@ -189,6 +201,61 @@ static struct counts count(const struct debugfs_view *view, uint32_t node)
 	return counts;
 }
 
+/* ---- packets for the scheduling firmware, as in the driver's kfd_packet_manager_v9.c ----
+ * Each function writes one packet and returns its length in words. */
+
+static uint32_t packet_header(uint32_t opcode, uint32_t n)
+{
+	return 3u << 30 | (n - 2) << 16 | opcode << 8;
+}
+
+static uint32_t runlist_map_process(uint32_t *at, const struct debugfs_process *process,
+				    uint32_t n_queues, uint32_t gfx)
+{
+	/* From gfx90a on the packet contains the debug settings of the process. */
+	bool per_vmid = gfx >= GFX_9_4_2;
+	uint32_t n = per_vmid ? RUNLIST_PROCESS_WORDS : PROCESS_WORDS_OLD;
+
+	memset(at, 0, n * sizeof *at);
+	at[0] = packet_header(MAP_PROCESS, n);
+	at[1] = QUANTUM_MS << 25 | (process->pasid & 0xffff);
+	if (per_vmid && process->debugged)
+		at[1] |= 1u << 22;
+	at[4] = SH_MEM_BASES;
+	at[5] = SH_MEM_UNALIGNED;
+	at[13] = n_queues << 22 | 1u << 7; /* SDMA is allowed */
+	return n;
+}
+
+static uint32_t runlist_map_queue(uint32_t *at, const struct queue_image *image)
+{
+	uint32_t select = 1u << 29 | 1u << 4; /* one queue, in a slot that the firmware chooses */
+
+	memset(at, 0, RUNLIST_QUEUE_WORDS * sizeof *at);
+	if (image_sdma(image->type) && image->engine < 2)
+		select |= (image->engine + 2) << 26;
+	else if (image_sdma(image->type)) /* engines by number, in two groups of eight */
+		select |= (image->engine % 8) << 26 | (image->engine < 8 ? 1u : 2u) << 2;
+	at[0] = packet_header(MAP_QUEUES, RUNLIST_QUEUE_WORDS);
+	at[1] = select;
+	at[2] = image->doorbell_dw << 2;
+	at[3] = (uint32_t)image->mqd;
+	at[4] = (uint32_t)(image->mqd >> 32);
+	at[5] = (uint32_t)image->wptr_address;
+	at[6] = (uint32_t)(image->wptr_address >> 32);
+	return RUNLIST_QUEUE_WORDS;
+}
+
+/* Writes the packet that chains an oversubscribed runlist to its own start, so that the firmware
+ * begins again. @n: length of the list in words; @processes: number of its processes. */
+static uint32_t runlist_chain(uint32_t *at, uint32_t n, uint32_t processes)
+{
+	at[0] = packet_header(RUN_LIST, RUNLIST_CHAIN_WORDS);
+	at[1] = at[2] = 0;
+	at[3] = (n & 0xfffff) | 1u << 20 | 1u << 22 | 1u << 23 | (processes & 0xf) << 24;
+	return RUNLIST_CHAIN_WORDS;
+}
+
 /* Newest process first, and its queues newest first. */
 static void runlist(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
@@ -206,12 +273,11 @@ static void runlist(struct debugfs_text *text, const struct sim *sim,
 	}
 	for (size_t p = view->n_processes; p-- > 0;) {
 		const struct debugfs_process *process = &view->processes[p];
-		struct runlist_process map = {process->pasid, queues_on(view, process, node),
-					      process->debugged};
+		uint32_t n_queues = queues_on(view, process, node);
 
-		if (!map.n_queues)
+		if (!n_queues)
 			continue;
-		n += runlist_map_process(list + n, &map, gfx);
+		n += runlist_map_process(list + n, process, n_queues, gfx);
 		for (size_t i = 0; i < process->n; i++) {
 			const struct queue_image *image = &view->queues[process->first + i];
 

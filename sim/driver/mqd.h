@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A queue as the driver and the hardware describe it in 32-bit words: memory queue descriptors,
- * MQDs (mqd.c), runlists (packet_manager.c), hardware queue descriptors, HQDs (debugfs_hqd.c).
+ * MQDs (mqd.c), hardware queue descriptors, HQDs (debugfs_hqd.c).
  *
  * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel, and the kernel's packets
  * for the scheduling firmware). Values come from the queue. Words for which the simulation has no
@@ -84,21 +84,5 @@ uint64_t image_stride(const struct queue_image *image);
 /* Fills in the MQD of a compute queue on one XCC (index @xcc), or of an SDMA queue. */
 void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS]);
 void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS]);
-
-/* ---- packet_manager.c: packets for the scheduling firmware ---- */
-struct runlist_process {
-	uint32_t pasid, n_queues; /* queues on this node, active or not */
-	bool debugged;
-};
-#define RUNLIST_PROCESS_WORDS 21u /* longer one of the two formats */
-#define RUNLIST_QUEUE_WORDS 7u
-#define RUNLIST_CHAIN_WORDS 4u
-/* Each writes one packet and returns its length in words. @words must have room for
- * RUNLIST_..._WORDS. @gfx: gfx_target_version. */
-uint32_t runlist_map_process(uint32_t *words, const struct runlist_process *process, uint32_t gfx);
-uint32_t runlist_map_queue(uint32_t *words, const struct queue_image *image);
-/* Writes the packet that chains an oversubscribed runlist to its own start, so that the firmware
- * begins again. @n: length of the list in words; @processes: number of its processes. */
-uint32_t runlist_chain(uint32_t *words, uint32_t n, uint32_t processes);
 
 #endif

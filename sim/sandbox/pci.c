@@ -16,33 +16,26 @@
 
 #define CLASS_DISPLAY_OTHER 0x038000u
 #define DRM_MAJOR 226
-#define PATH_BYTES 128
 #define GFX942 90402u
 
-/* Writes the path of a file of a PCI device, relative to the tree. */
-static void pci_path(char *out, unsigned bus, const char *name)
+/* Returns the path of a file of a PCI device, as tree_name(). */
+static const char *pci_path(unsigned bus, const char *name)
 {
-	snprintf(out, PATH_BYTES, "sys/devices/pci0000:00/0000:%02x:00.0%s%s", bus,
-		 *name ? "/" : "", name);
+	return tree_name("sys/devices/pci0000:00/0000:%02x:00.0/%s", bus, name);
 }
 
 /* Writes a DRM node: its directory below the device (a path below /sys) and the links to it. */
 static void drm_node(const char *device, const char *name, unsigned minor)
 {
-	char path[PATH_BYTES], target[PATH_BYTES];
+	const char *target = tree_name("../../%s/drm/%s", device, name);
 
-	snprintf(path, sizeof(path), "sys/%s/drm/%s/dev", device, name);
-	tree_file(path, "%d:%u\n", DRM_MAJOR, minor);
-	snprintf(path, sizeof(path), "sys/%s/drm/%s/uevent", device, name);
-	tree_file(path, "MAJOR=%d\nMINOR=%u\nDEVNAME=dri/%s\nDEVTYPE=drm_minor\n", DRM_MAJOR, minor,
+	tree_link(tree_name("sys/class/drm/%s", name), target);
+	tree_link(tree_name("sys/dev/char/%d:%u", DRM_MAJOR, minor), target);
+	tree_link(tree_name("sys/%s/drm/%s/device", device, name), "../..");
+	tree_file(tree_name("sys/%s/drm/%s/dev", device, name), "%d:%u\n", DRM_MAJOR, minor);
+	tree_file(tree_name("sys/%s/drm/%s/uevent", device, name),
+		  "MAJOR=%d\nMINOR=%u\nDEVNAME=dri/%s\nDEVTYPE=drm_minor\n", DRM_MAJOR, minor,
 		  name);
-	snprintf(path, sizeof(path), "sys/%s/drm/%s/device", device, name);
-	tree_link(path, "../..");
-	snprintf(target, sizeof(target), "../../%s/drm/%s", device, name);
-	snprintf(path, sizeof(path), "sys/class/drm/%s", name);
-	tree_link(path, target);
-	snprintf(path, sizeof(path), "sys/dev/char/%d:%u", DRM_MAJOR, minor);
-	tree_link(path, target);
 }
 
 /* Writes the render node and the card of one node. */
@@ -56,20 +49,9 @@ static void drm_device(const char *device, unsigned node)
 	drm_node(device, name, node);
 }
 
-static void pci_number(unsigned bus, const char *name, unsigned value, int digits)
-{
-	char path[PATH_BYTES];
-
-	pci_path(path, bus, name);
-	tree_file(path, "0x%0*x\n", digits, value);
-}
-
 static void pci_text(unsigned bus, const char *name, const char *text)
 {
-	char path[PATH_BYTES];
-
-	pci_path(path, bus, name);
-	tree_file(path, "%s\n", text);
+	tree_file(pci_path(bus, name), "%s\n", text);
 }
 
 /* Writes the ids of a PCI device. */
@@ -88,18 +70,16 @@ static void pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 		{"subsystem_device", (unsigned)p->device_id, 4},
 		{"class", CLASS_DISPLAY_OTHER, 6},
 	};
-	char path[PATH_BYTES];
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		pci_number(gpu->bus, numbers[i].name, numbers[i].value, numbers[i].digits);
-	pci_path(path, gpu->bus, "uevent");
-	tree_file(path,
+		tree_file(pci_path(gpu->bus, numbers[i].name), "0x%0*x\n", numbers[i].digits,
+			  numbers[i].value);
+	tree_file(pci_path(gpu->bus, "uevent"),
 		  "DRIVER=amdgpu\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\n"
 		  "PCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=0000:%02x:00.0\n",
 		  CLASS_DISPLAY_OTHER, VENDOR_AMD, (unsigned)p->device_id, VENDOR_AMD,
 		  (unsigned)p->device_id, gpu->bus);
-	pci_path(path, gpu->bus, "unique_id");
-	tree_file(path, "%016" PRIx64 "\n", gpu->unique_id);
+	tree_file(pci_path(gpu->bus, "unique_id"), "%016" PRIx64 "\n", gpu->unique_id);
 }
 
 /* Writes the header of the configuration space for lspci and libpciaccess (type 0 of the PCI
@@ -121,19 +101,15 @@ static void pci_config(const struct machine *m, const struct machine_gpu *gpu)
 		[0x2e] = p->device_id & 0xff,
 		[0x2f] = (uint8_t)(p->device_id >> 8),
 	};
-	char path[PATH_BYTES];
 
-	pci_path(path, gpu->bus, "config");
-	tree_bytes(path, header, sizeof(header));
+	tree_bytes(pci_path(gpu->bus, "config"), header, sizeof(header));
 }
 
 /* mem_info_vram_used follows the allocations (sim/host/pages.c). The topology has one CPU node. */
 static void pci_memory(const struct machine *m, const struct machine_gpu *gpu)
 {
-	char path[PATH_BYTES];
-
-	pci_path(path, gpu->bus, "mem_info_vram_total");
-	tree_file(path, "%" PRIu64 "\n", m->profile->vram_bytes);
+	tree_file(pci_path(gpu->bus, "mem_info_vram_total"), "%" PRIu64 "\n",
+		  m->profile->vram_bytes);
 	pci_text(gpu->bus, "mem_info_vram_used", "0");
 	pci_text(gpu->bus, "numa_node", "0");
 }
@@ -162,7 +138,7 @@ static void ip_discovery(const struct machine *m, const struct machine_gpu *gpu)
 		{"OSSSYS", 40, 4, 4, 2}, {"HDP", 41, 4, 4, 2},	 {"SDMA0", 42, 4, 4, 2},
 		{"NBIF", 108, 7, 9, 0},	 {"MP0", 255, 13, 0, 6},
 	};
-	char path[PATH_BYTES], name[64], id[8];
+	char name[64];
 
 	if (m->profile->gfx_target_version < GFX942)
 		return;
@@ -179,39 +155,23 @@ static void ip_discovery(const struct machine *m, const struct machine_gpu *gpu)
 		for (size_t j = 0; j < sizeof(files) / sizeof(files[0]); j++) {
 			snprintf(name, sizeof(name), "ip_discovery/die/0/%u/0/%s", ips[i].id,
 				 files[j].name);
-			pci_path(path, gpu->bus, name);
-			tree_file(path, "%u\n", files[j].value);
+			tree_file(pci_path(gpu->bus, name), "%u\n", files[j].value);
 		}
 		snprintf(name, sizeof(name), "ip_discovery/die/0/%s", ips[i].name);
-		snprintf(id, sizeof(id), "%u", ips[i].id);
-		pci_path(path, gpu->bus, name);
-		tree_link(path, id);
+		tree_link(pci_path(gpu->bus, name), tree_name("%u", ips[i].id));
 	}
 }
 
 static void pci_device(const struct machine *m, const struct machine_gpu *gpu)
 {
-	char path[PATH_BYTES], target[PATH_BYTES];
-
 	pci_identity(m, gpu);
 	pci_config(m, gpu);
 	pci_memory(m, gpu);
 	partition_mode(m, gpu);
 	ip_discovery(m, gpu);
-	pci_path(path, gpu->bus, "subsystem");
-	tree_link(path, "../../../bus/pci");
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/0000:%02x:00.0", gpu->bus);
-	snprintf(target, sizeof(target), "../../../devices/pci0000:00/0000:%02x:00.0", gpu->bus);
-	tree_link(path, target);
-}
-
-/* Writes the platform device of a partition in mode CPX. */
-static void partition_device(unsigned index)
-{
-	char path[PATH_BYTES];
-
-	snprintf(path, sizeof(path), "sys/devices/platform/amdgpu_xcp_%u/subsystem", index);
-	tree_link(path, "../../../bus/platform");
+	tree_link(pci_path(gpu->bus, "subsystem"), "../../../bus/pci");
+	tree_link(tree_name("sys/bus/pci/devices/0000:%02x:00.0", gpu->bus),
+		  tree_name("../../../devices/pci0000:00/0000:%02x:00.0", gpu->bus));
 }
 
 /* Writes the files of the driver's module. */
@@ -229,7 +189,7 @@ static void module(const struct machine *m)
 
 void pci_write(const struct machine *m)
 {
-	char device[PATH_BYTES];
+	char device[64];
 	unsigned xcp = 0;
 
 	for (unsigned i = 0; i < m->n_gpus; i++)
@@ -239,8 +199,9 @@ void pci_write(const struct machine *m)
 			snprintf(device, sizeof(device), "devices/pci0000:00/0000:%02x:00.0",
 				 m->gpus[m->nodes[i].gpu].bus);
 		} else {
-			snprintf(device, sizeof(device), "devices/platform/amdgpu_xcp_%u", xcp);
-			partition_device(xcp++);
+			/* the platform device of a partition in mode CPX */
+			snprintf(device, sizeof(device), "devices/platform/amdgpu_xcp_%u", xcp++);
+			tree_link(tree_name("sys/%s/subsystem", device), "../../../bus/platform");
 		}
 		drm_device(device, i);
 	}

@@ -13,7 +13,7 @@ extern void (*before_end)(void);
 /* Ends the process, when the reason has been printed. */
 _Noreturn void end(int status);
 /* Prints "kfdsim: TEXT" and ends the process. */
-_Noreturn void die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+__attribute__((noreturn, format(printf, 2, 3))) void die(int status, const char *format, ...);
 /* Prints "kfdsim: TEXT" and returns `status`. */
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

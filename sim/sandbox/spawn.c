@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/fd_pass.h"
 #include "common/wait.h"
 #include "sim/host/cores.h"
 #include "sim/sandbox/mounts.h"
@@ -26,52 +27,6 @@
 
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
-
-/* Sends one byte with one file descriptor. */
-static int send_fd(int sock, int fd)
-{
-	char byte = 0;
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.bytes,
-			     .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
-
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-/* Returns the received file descriptor, or -1 if the other end is closed. */
-static int receive_fd(int sock)
-{
-	char byte;
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.bytes,
-			     .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *head;
-	int fd = -1;
-
-	if (TEMP_FAILURE_RETRY(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC)) <= 0)
-		return -1;
-	head = CMSG_FIRSTHDR(&msg);
-	if (head && head->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-	return fd;
-}
 
 /* Distinguishes "not found" from "not executable": execvp(3) also fails with EACCES if it is not
  * allowed to search one of the directories in PATH. */
@@ -164,7 +119,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 		    "outside");
 	if (rc)
 		die(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)", strerror(-rc));
-	if (send_fd(control, listener))
+	if (fd_send(control, listener))
 		_exit(STATUS_FAILED);
 	close(listener);
 	/* No byte: the supervisor died before PDEATHSIG was set, or gave up. */
@@ -178,7 +133,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 		run_command(spawn);
 	pidfd = (int)syscall(SYS_pidfd_open, command, 0);
 	if (pidfd >= 0)
-		send_fd(control, pidfd);
+		fd_send(control, pidfd);
 	/* The readers of the command's output must see the end of file when the command ends, not
 	 * when this process ends. */
 	syscall(SYS_close_range, 0u, ~0u, 0u);
@@ -207,7 +162,7 @@ void spawn_init(const struct spawn *spawn, struct sim_init *out)
 	close(sock[1]);
 	out->pid = (pid_t)pid;
 	out->control = sock[0];
-	out->listener = receive_fd(sock[0]);
+	out->listener = fd_receive(sock[0]);
 	if (out->listener < 0) {
 		/* The init process has printed the reason. */
 		status = spawn_wait(out, &killed);
@@ -226,7 +181,7 @@ void spawn_go(const struct sim_init *init)
 
 int spawn_command_pidfd(const struct sim_init *init)
 {
-	return receive_fd(init->control);
+	return fd_receive(init->control);
 }
 
 int spawn_wait(const struct sim_init *init, bool *killed)

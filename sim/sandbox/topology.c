@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "sim/sandbox/say.h"
@@ -16,7 +15,6 @@
 
 #define TOPOLOGY "sys/devices/virtual/kfd/kfd/topology"
 #define NODES TOPOLOGY "/nodes"
-#define PATH_BYTES 128
 #define UNUSED_MINOR 64 /* beyond the number of nodes */
 /* Types of heaps and links, as in the kernel's kfd_crat.h. */
 #define HEAP_SYSTEM 0
@@ -24,6 +22,13 @@
 #define LINK_PCIE 2
 #define LINK_XGMI 11
 #define LINK_ENABLED 1
+/* The number of CUs before the gap, see the caches below. */
+#define GAP_AT 5u
+#define CACHE_DATA 9 /* data 1 + SIMD 8 (kfd_crat.h) */
+/* Instruction 2 + SIMD 8. */
+#define CACHE_INST 10
+#define ARRAYS_MAX 64u /* arrays beyond these are left out of the map */
+#define MAP_WORD 32u   /* flags per array in a sibling map */
 /* Links between the partitions of one GPU (SAME), and between partitions of two GPUs (OTHER). The
  * values are from the sysfs of real machines in mode CPX (named in sim/profiles/mi300x.ini), where
  * the latter have no bandwidth. */
@@ -88,10 +93,7 @@ static unsigned count_links(const struct machine *m, unsigned node, bool direct)
 static void write_link(const char *kind, unsigned index, unsigned from, unsigned to,
 		       const struct io_link *link)
 {
-	char path[PATH_BYTES];
-
-	snprintf(path, sizeof(path), NODES "/%u/%s/%u/properties", from, kind, index);
-	tree_file(path,
+	tree_file(tree_name(NODES "/%u/%s/%u/properties", from, kind, index),
 		  "type %d\nversion_major 0\nversion_minor 0\nnode_from %u\nnode_to %u\n"
 		  "weight %" PRIu64 "\nmin_latency 0\nmax_latency 0\n"
 		  "min_bandwidth %" PRIu64 "\nmax_bandwidth %" PRIu64 "\n"
@@ -116,7 +118,6 @@ static void gpu_links(const struct machine *m, unsigned node)
 	struct io_link link = host_link(m);
 	const struct io_link over_cpu = {.type = LINK_PCIE, .weight = 2 * m->profile->link_weight};
 	unsigned direct = 0, indirect = 0;
-	char path[PATH_BYTES];
 
 	write_link("io_links", direct++, node + 1, 0, &link);
 	for (unsigned i = 0; i < m->n_nodes; i++) {
@@ -127,10 +128,164 @@ static void gpu_links(const struct machine *m, unsigned node)
 		else
 			write_link("p2p_links", indirect++, node + 1, i + 1, &over_cpu);
 	}
-	if (indirect)
-		return;
-	snprintf(path, sizeof(path), NODES "/%u/p2p_links", node + 1);
-	tree_dir(path);
+	if (!indirect)
+		tree_dir(tree_name(NODES "/%u/p2p_links", node + 1));
+}
+
+/*
+ * The caches of a GPU node, in the driver's order (kfd_fill_cache_non_crat_info()): an L1 data
+ * cache for every compute unit (CU) in use; an instruction cache and a scalar L1 cache for every
+ * group of CUs that share them; one L2 cache and, if the GPU has one, one L3 cache for the whole
+ * node. Which CUs of an array are fused off differs from card to card. Here the gap always follows
+ * the fifth CU, which results in the same number of caches as on real machines.
+ */
+
+/* An array has `slots` places for CUs, of which `gap` are fused off; the first `fuller` arrays
+ * have one more CU. */
+struct shape {
+	unsigned arrays, slots, gap, fuller;
+};
+
+/* Distributes the CUs of the node over its arrays. */
+static struct shape shape_of(const struct profile *node)
+{
+	unsigned cus = (unsigned)(node->simd_count / node->simd_per_cu);
+	struct shape s = {
+		.arrays = (unsigned)node->array_count,
+		.slots = (unsigned)node->cu_per_simd_array,
+	};
+
+	s.fuller = cus % s.arrays;
+	s.gap = s.slots - cus / s.arrays;
+	return s;
+}
+
+static bool cu_in_use(const struct shape *s, unsigned array, unsigned slot)
+{
+	unsigned gap = s->gap - (array < s->fuller);
+	unsigned at = GAP_AT + gap > s->slots ? s->slots - gap : GAP_AT;
+
+	return slot < at || slot >= at + gap;
+}
+
+/* Returns the first CU in use of a group, and the CUs in use as flags relative to it; -1 if
+ * none is in use. */
+static int group_flags(const struct shape *s, unsigned array, unsigned from, unsigned n,
+		       unsigned *flags)
+{
+	int first = -1;
+
+	*flags = 0;
+	for (unsigned slot = from; slot < from + n && slot < s->slots; slot++) {
+		if (!cu_in_use(s, array, slot))
+			continue;
+		if (first < 0)
+			first = (int)slot;
+		*flags |= 1u << (slot - (unsigned)first);
+	}
+	return first;
+}
+
+static unsigned caches_count(const struct machine *machine)
+{
+	const struct profile *node = &machine->node_profile;
+	struct shape s = shape_of(node);
+	unsigned cus = 0, groups = 0, flags;
+
+	for (unsigned array = 0; array < s.arrays; array++) {
+		for (unsigned slot = 0; slot < s.slots; slot++)
+			cus += cu_in_use(&s, array, slot);
+		for (unsigned slot = 0; slot < s.slots; slot += (unsigned)node->cus_per_inst_cache)
+			groups += group_flags(&s, array, slot, (unsigned)node->cus_per_inst_cache,
+					      &flags) >= 0;
+	}
+	return cus + 2 * groups + 1 + (node->l3_size_in_kb > 0);
+}
+
+struct cache {
+	unsigned first, level;
+	int type;
+	uint64_t kib, line;
+	const char *siblings;
+};
+
+static void write_cache(unsigned directory, unsigned *index, const struct cache *cache)
+{
+	tree_file(tree_name(NODES "/%u/caches/%u/properties", directory, (*index)++),
+		  "processor_id_low %u\nlevel %u\nsize %" PRIu64 "\ncache_line_size %" PRIu64
+		  "\ncache_lines_per_tag 1\nassociation 0\nlatency 0\n"
+		  "type %d\nsibling_map %s\n",
+		  SIMD_ID_BASE + cache->first, cache->level, cache->kib, cache->line, cache->type,
+		  cache->siblings);
+}
+
+/* Appends MAP_WORD flags as "0," or "1,". The caller replaces the last comma. */
+static char *put_flags(char *to, unsigned flags)
+{
+	for (unsigned bit = 0; bit < MAP_WORD; bit++) {
+		*to++ = flags >> bit & 1 ? '1' : '0';
+		*to++ = ',';
+	}
+	return to;
+}
+
+/* Writes one cache for every group of `share` CUs. */
+static void write_groups(const struct machine *machine, unsigned directory, unsigned *index,
+			 struct cache cache, unsigned share)
+{
+	struct shape s = shape_of(&machine->node_profile);
+	char map[2 * MAP_WORD + 1];
+	unsigned flags;
+	int first;
+
+	cache.siblings = map;
+	for (unsigned array = 0; array < s.arrays; array++) {
+		for (unsigned slot = 0; slot < s.slots; slot += share) {
+			first = group_flags(&s, array, slot, share, &flags);
+			if (first < 0)
+				continue;
+			put_flags(map, flags)[-1] = '\0';
+			cache.first = array * s.slots + (unsigned)first;
+			write_cache(directory, index, &cache);
+		}
+	}
+}
+
+/* Writes a cache that all CUs of the node share. */
+static void write_whole(const struct machine *machine, unsigned directory, unsigned *index,
+			struct cache cache)
+{
+	struct shape s = shape_of(&machine->node_profile);
+	char map[ARRAYS_MAX * 2 * MAP_WORD], *to = map;
+	unsigned flags;
+
+	for (unsigned array = 0; array < s.arrays && array < ARRAYS_MAX; array++) {
+		group_flags(&s, array, 0, s.slots, &flags);
+		to = put_flags(to, flags);
+	}
+	to[-1] = '\0';
+	cache.siblings = map;
+	write_cache(directory, index, &cache);
+}
+
+static void caches_write(const struct machine *machine, unsigned directory)
+{
+	const struct profile *p = &machine->node_profile;
+	const unsigned share = (unsigned)p->cus_per_inst_cache;
+	const struct cache own = {0, 1, CACHE_DATA, p->l1_size_in_kb, p->l1_line_bytes, NULL};
+	const struct cache inst = {0, 1, CACHE_INST, p->inst_size_in_kb, p->l1_line_bytes, NULL};
+	const struct cache scalar = {0,	  1, CACHE_DATA, p->scalar_size_in_kb, p->l1_line_bytes,
+				     NULL};
+	const struct cache l2 = {0, 2, CACHE_DATA, p->l2_size_in_kb, p->l2_line_bytes, NULL};
+	const struct cache l3 = {0, 3, CACHE_DATA, p->l3_size_in_kb, p->l2_line_bytes, NULL};
+	unsigned index = 0;
+
+	write_groups(machine, directory, &index, own, 1);
+	write_groups(machine, directory, &index, inst, share);
+	write_groups(machine, directory, &index, scalar, share);
+	write_whole(machine, directory, &index, l2);
+	if (p->l3_size_in_kb)
+		write_whole(machine, directory, &index, l3);
 }
 
 static void cpu_properties(const struct machine *m)
@@ -166,13 +321,13 @@ static void cpu_node(const struct machine *m)
 		write_link("io_links", i, 0, i + 1, &link);
 }
 
-static void gpu_properties(const struct machine *m, unsigned node, const char *path)
+static void gpu_properties(const struct machine *m, unsigned node)
 {
 	const struct profile *p = &m->node_profile;
 	const struct machine_gpu *gpu = &m->gpus[m->nodes[node].gpu];
 	unsigned far = m->broken_rule == RULE_topology_gpu_names_its_render_node ? UNUSED_MINOR : 0;
 
-	tree_file(path,
+	tree_file(tree_name(NODES "/%u/properties", node + 1),
 		  "cpu_cores_count 0\nsimd_count %" PRIu64 "\nmem_banks_count 1\ncaches_count %u\n"
 		  "io_links_count %u\np2p_links_count %u\ncpu_core_id_base 0\nsimd_id_base %u\n"
 		  "max_waves_per_simd %" PRIu64 "\nlds_size_in_kb %" PRIu64 "\ngds_size_in_kb 0\n"
@@ -204,16 +359,11 @@ static void gpu_node(const struct machine *m, unsigned node)
 {
 	const struct profile *p = &m->node_profile;
 	unsigned directory = node + 1;
-	char path[PATH_BYTES];
 
-	snprintf(path, sizeof(path), NODES "/%u/gpu_id", directory);
-	tree_file(path, "%u\n", m->nodes[node].gpu_id);
-	snprintf(path, sizeof(path), NODES "/%u/name", directory);
-	tree_file(path, "%s\n", p->asic);
-	snprintf(path, sizeof(path), NODES "/%u/properties", directory);
-	gpu_properties(m, node, path);
-	snprintf(path, sizeof(path), NODES "/%u/mem_banks/0/properties", directory);
-	tree_file(path,
+	tree_file(tree_name(NODES "/%u/gpu_id", directory), "%u\n", m->nodes[node].gpu_id);
+	tree_file(tree_name(NODES "/%u/name", directory), "%s\n", p->asic);
+	gpu_properties(m, node);
+	tree_file(tree_name(NODES "/%u/mem_banks/0/properties", directory),
 		  "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\n"
 		  "width %" PRIu64 "\nmem_clk_max %" PRIu64 "\n",
 		  HEAP_FB_PUBLIC, p->vram_bytes, p->mem_width, p->mem_clk_max);

@@ -9,13 +9,8 @@
 #define VENDOR_AMD 0x1002u
 #define SIMD_ID_BASE 2147487744u
 
-/* Writes all files: the KFD topology, and those of caches_write() and pci_write(). */
+/* Writes all files: the KFD topology, and those of pci_write(). */
 void topology_write(const struct machine *machine);
-
-/* topology_caches.c: caches_write() writes the caches of the GPU node in directory `directory`;
- * caches_count() returns their number. */
-void caches_write(const struct machine *machine, unsigned directory);
-unsigned caches_count(const struct machine *machine);
 
 /* pci.c: writes the PCI and DRM devices and the driver's module. */
 void pci_write(const struct machine *machine);

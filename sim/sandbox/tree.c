@@ -85,3 +85,16 @@ void tree_link(const char *path, const char *target)
 	if (symlink(target, full))
 		die(STATUS_FAILED, "cannot link %s (%s)", full, strerror(errno));
 }
+
+const char *tree_name(const char *format, ...)
+{
+	static char names[4][128];
+	static unsigned next;
+	char *name = names[next++ % 4];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(name, sizeof(names[0]), format, args);
+	va_end(args);
+	return name;
+}

@@ -15,5 +15,7 @@ void tree_file(const char *path, const char *format, ...) __attribute__((format(
 void tree_dir(const char *path);
 void tree_bytes(const char *path, const void *bytes, size_t n);
 void tree_link(const char *path, const char *target);
+/* Returns a formatted path or target, valid until the fourth call after this one. */
+const char *tree_name(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

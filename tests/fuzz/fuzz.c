@@ -218,10 +218,8 @@ static void neighbour(int from, int to)
 	args.queue_priority = 15;
 	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
 	words_new(&gpu, &sdma, KFD_IOC_QUEUE_TYPE_SDMA);
-	CHECK_IS(buffer_new(&gpu, 4 * COPY_DWORDS, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &source), 0);
-	CHECK_IS(buffer_new(&gpu, 4 * COPY_DWORDS,
-			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &target),
-		 0);
+	gtt_new(&gpu, 4 * COPY_DWORDS, &source);
+	vram_new(&gpu, 4 * COPY_DWORDS, &target);
 	notify(to);
 	while (!hears(from, 0)) {
 		compute_right(&queue, signals);

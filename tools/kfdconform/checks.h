@@ -6,6 +6,10 @@
 #ifndef KFDSHIM_TOOLS_KFDCONFORM_CHECKS_H
 #define KFDSHIM_TOOLS_KFDCONFORM_CHECKS_H
 
+#include "tools/kfdconform/harness/harness.h"
+
+extern struct gpu_file gpu; /* as the check itself has opened it */
+
 #define RULE(id, kernels, needs, text) void check_##id(void);
 #include "kfd/driver_rules.def"
 

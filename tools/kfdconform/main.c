@@ -20,7 +20,6 @@
 #include "common/version.h"
 #include "common/wait.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define USAGE "kfdconform [--list] [--json] [--kernel VERSION] [--here] [RULE]..."
 #define STATUS_USAGE 2
@@ -56,6 +55,8 @@ static const char help_text[] =
 	"\n"
 	"Exit code: 0 no rule failed, 1 some did, 2 usage error, 3 none failed, but the machine\n"
 	"was too busy to check some, 77 no GPU here.\n";
+
+struct gpu_file gpu;
 
 struct conform_options {
 	bool list, json, here, help;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/parse.h"
 #include "common/version.h"
 #include "tools/kfdreplay/json.h"
 #include "tools/kfdreplay/run.h"
@@ -120,13 +121,7 @@ size_t rt_cells_bytes(const struct plan *plan)
 
 static bool parse_count(const char *text, uint64_t max, uint64_t *out)
 {
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return errno == 0 && *end == 0 && *out <= max;
+	return parse_uint(text, out) && *out <= max;
 }
 
 static bool parse_positive(const char *text, double max, double *out)

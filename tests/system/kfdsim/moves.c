@@ -41,7 +41,7 @@ static void begin(uint64_t bytes)
 	gpu_open(&gpu);
 	CHECK_IS(buffer_new(&gpu, bytes, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &from), 0);
 	CHECK_IS(buffer_new(&gpu, bytes, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &to), 0);
-	CHECK_IS(buffer_new(&gpu, 8 * CELLS, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &small), 0);
+	gtt_new(&gpu, 8 * CELLS, &small);
 	cells = small.cpu;
 }
 

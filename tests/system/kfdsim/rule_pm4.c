@@ -217,7 +217,7 @@ static void interrupt(struct word_queue *queue)
 
 	/* The page of event slots: with it, an interrupt with id 0 makes the driver check all
 	 * slots. */
-	CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	gtt_new(&gpu, 32768, &page);
 	event.event_page_offset = page.handle;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	data.event_id = event.event_id;
@@ -265,7 +265,7 @@ int main(void)
 	struct buffer memory, code;
 
 	gpu_open(&gpu);
-	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &memory), 0);
+	gtt_new(&gpu, 4096, &memory);
 	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &code), 0);
 	cells = memory.cpu;
 	words_new(&gpu, &queue, KFD_IOC_QUEUE_TYPE_COMPUTE);

@@ -122,7 +122,7 @@ static void interrupt(struct word_queue *queue)
 	volatile uint64_t *slot;
 
 	if (!page.cpu) {
-		CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+		gtt_new(&gpu, 32768, &page);
 		event.event_page_offset = page.handle;
 	}
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
@@ -156,7 +156,7 @@ int main(void)
 	struct buffer memory, code;
 
 	gpu_open(&gpu);
-	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &memory), 0);
+	gtt_new(&gpu, 4096, &memory);
 	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &code), 0);
 	cells = memory.cpu;
 	for (unsigned i = 0; i < 2; i++) {

@@ -30,7 +30,7 @@ int main(void)
 	struct buffer page;
 
 	gpu_open(&gpu);
-	CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	gtt_new(&gpu, 32768, &page);
 	create.event_page_offset = page.handle;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &create, sizeof create), 0);
 	event = create.event_id;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define PAGE 4096u
 #define SOON_US 100
@@ -19,8 +18,6 @@
 static struct kfdabi_create_queue args;
 
 static struct raw_queue queue;
-
-static struct gpu_file gpu;
 
 /* GET_VERSION with any direction bits and size in the command word. */
 static int version_by(int fd, unsigned direction, void *to, size_t size)

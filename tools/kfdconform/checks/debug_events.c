@@ -14,7 +14,6 @@
 #define DIMENSION_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID)
 #define ALL_MASK (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
-static struct gpu_file own;
 static int kfd, events;
 static struct scripted_child child;
 
@@ -75,7 +74,7 @@ static uint32_t gpu_id(void)
  * once. */
 static int dots_within(unsigned ms)
 {
-	int n;
+	int n = 0;
 
 	return WITHIN(ms, (n = dots(events))) ? n : 0;
 }
@@ -100,8 +99,7 @@ RULE_CHECK(dbg_fd_one_dot_an_event, start(NEW_MASK))
 
 RULE_CHECK(dbg_fd_not_subscribed_no_dot, start(RUNTIME_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'q'), 1);
-	CHECK_IS(scripted_do(&child, 'd'), 0);
+	STEPS(&child, "q=1 d");
 	CHECK_IS(dots(events), 0);
 }
 
@@ -126,11 +124,11 @@ RULE_CHECK(dbg_fd_hangs_up_at_exit, debugged(&child, &kfd, NEW_MASK, &events))
 	CHECK_IS(dots_within(1000), -1);
 }
 
-RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&own))
+RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&gpu))
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
-	kfd = own.kfd;
+	kfd = gpu.kfd;
 	scripted_start(&child, "or");
 	seize(child.pid);
 	CHECK_IS(trap_enable(kfd, child.pid, NEW_MASK, fd, NULL), 0);
@@ -138,7 +136,7 @@ RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&own))
 	CHECK_IS(dots(fd), 0);
 }
 
-RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&own))
+RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&gpu))
 {
 	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/status"};
 
@@ -146,14 +144,14 @@ RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&own))
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
 
 		CHECK(fd >= 0);
-		CHECK_IS(trap_enable(own.kfd, getpid(), 0, fd, NULL), 0);
-		CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+		CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, fd, NULL), 0);
+		CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	}
 }
 
-RULE_CHECK(exceptions_need_a_session, gpu_open(&own))
+RULE_CHECK(exceptions_need_a_session, gpu_open(&gpu))
 {
-	kfd = own.kfd;
+	kfd = gpu.kfd;
 	scripted_start(&child, "orqqd");
 	seize(child.pid);
 	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, NULL), 0);
@@ -184,8 +182,7 @@ RULE_CHECK(query_event_none_is_eagain, start(ALL_MASK))
 
 RULE_CHECK(query_event_newest_queue_first, start(NEW_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'q'), 1);
-	CHECK_IS(scripted_do(&child, 'q'), 2);
+	STEPS(&child, "q=1 q=2");
 	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(event.queue_id, 2);
 	CHECK_IS(event.gpu_id, gpu_id());
@@ -281,8 +278,7 @@ RULE_CHECK(queue_delete_raised, start(DELETE_MASK))
 
 RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 {
-	CHECK(scripted_do(&child, 'h') == 0);
-	CHECK_IS(scripted_do(&child, 'b'), 0);
+	STEPS(&child, "h b");
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0), 0);
 	CHECK_IS(event.status, DIMENSION_MASK);
@@ -299,16 +295,13 @@ RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 
 RULE_CHECK(packet_error_goes_to_runtime, start(0))
 {
-	CHECK(scripted_do(&child, 'h') == 0);
-	CHECK_IS(scripted_do(&child, 'b'), 0);
-	CHECK_IS(scripted_do(&child, 'B'), 1);
+	STEPS(&child, "h b B=1");
 	CHECK_IS(dots(events), 0);
 }
 
 RULE_CHECK(memory_violation_goes_to_debugger, start(MEMORY_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'm'), 0);
-	CHECK_IS(scripted_do(&child, 'v'), 0);
+	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0), 0);
 	CHECK_IS(event.status, MEMORY_MASK);
@@ -325,18 +318,17 @@ RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
 }
 
 /* Passes a memory violation on to the runtime. */
-static int send_violation(uint32_t gpu)
+static int send_violation(uint32_t id)
 {
 	struct kfdabi_dbg_trap a = {
-		.u.send_runtime_event = {.exception_mask = MEMORY_MASK, .gpu_id = gpu}};
+		.u.send_runtime_event = {.exception_mask = MEMORY_MASK, .gpu_id = id}};
 
 	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
 }
 
 RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
 {
-	CHECK_IS(scripted_do(&child, 'm'), 0);
-	CHECK_IS(scripted_do(&child, 'v'), 0);
+	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(send_violation(gpu_id()), 0);
 	CHECK_IS(scripted_do(&child, 'C'), 1);

@@ -10,15 +10,14 @@
 
 #define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
 
-static struct gpu_file own;
 static int kfd;
 /* The target, its debugger, and a process that is neither. */
 static struct scripted_child child, debugger, stranger;
 
 static void open_own(void)
 {
-	gpu_open(&own);
-	kfd = own.kfd;
+	gpu_open(&gpu);
+	kfd = gpu.kfd;
 }
 
 static int enable(pid_t pid)
@@ -160,9 +159,7 @@ void check_debug_detached_is_eperm(void)
 {
 	scripted_start(&child, "orq");
 	start(&debugger);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
-	CHECK_IS(scripted_do(&debugger, 'T'), 0);
+	STEPS(&debugger, "S E T");
 	CHECK_IS(scripted_do(&debugger, 'n'), -EPERM);
 	CHECK_IS(scripted_do(&debugger, 'D'), 0);
 }
@@ -180,19 +177,14 @@ void check_debug_owner_may_use_any_thread(void)
 	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, '2'), -EPERM); /* neither owner nor tracer */
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
-	CHECK_IS(scripted_do(&debugger, 'N'), 1);
+	STEPS(&debugger, "E N=1");
 }
 
 void check_debug_owner_may_detach(void)
 {
 	scripted_start(&child, "orq");
 	start(&debugger);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
-	CHECK_IS(scripted_do(&debugger, 'T'), 0);
-	CHECK_IS(scripted_do(&debugger, 'P'), 1);
-	CHECK_IS(scripted_do(&debugger, 'D'), 0);
+	STEPS(&debugger, "S E T P=1 D");
 	CHECK_IS(scripted_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
 }
 
@@ -217,8 +209,7 @@ void check_debug_failed_enable_authorises(void)
 	start(&debugger);
 	CHECK_IS(scripted_do(&debugger, 'S'), 0);
 	CHECK_IS(scripted_do(&debugger, 'e'), -EBADF);
-	CHECK_IS(scripted_do(&debugger, 'T'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	STEPS(&debugger, "T E");
 }
 
 RULE_CHECK(debug_self_needs_no_tracer, open_own())
@@ -236,11 +227,7 @@ RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	scripted_aim(&child, child.pid);
-	CHECK_IS(scripted_do(&child, 'n'), 1);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'z'), 0);
-	CHECK_IS(scripted_do(&child, 'D'), 0);
-	CHECK_IS(scripted_do(&child, 'W'), 1);
+	STEPS(&child, "n=1 w z D W=1");
 	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
 	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, NULL), 0);
 }
@@ -290,13 +277,13 @@ RULE_CHECK(debug_runtime_state_before_gpu, open_own())
 	CHECK_IS(set_watch(1), -EPERM);
 }
 
-RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&own))
+RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&gpu))
 {
-	kfd = own.kfd;
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	kfd = gpu.kfd;
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(set_watch(1), -ENODEV);
-	CHECK_IS(set_watch(own.gpu_id), 0);
+	CHECK_IS(set_watch(gpu.gpu_id), 0);
 }
 
 RULE_CHECK(debug_unknown_op_is_einval, open_own())

@@ -10,19 +10,18 @@
 
 #define R_DEBUG_UNSET 0u
 
-static struct gpu_file own;
 static struct scripted_child child, one, two;
 
 static void open_own(bool runtime)
 {
-	gpu_open(&own);
+	gpu_open(&gpu);
 	if (runtime)
-		CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+		CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
 static int enable(int dbg_fd)
 {
-	return trap_enable(own.kfd, getpid(), 0, dbg_fd, NULL);
+	return trap_enable(gpu.kfd, getpid(), 0, dbg_fd, NULL);
 }
 
 /* ENABLE on the own process. `at`: where the information is written; *size: its room, and
@@ -32,7 +31,7 @@ static int enable_into(void *at, uint32_t *size)
 	struct kfdabi_dbg_trap a = {.u.enable = {.rinfo_ptr = (uint64_t)(uintptr_t)at,
 						 .rinfo_size = *size,
 						 .dbg_fd = STDERR_FILENO}};
-	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_ENABLE);
+	int r = dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_ENABLE);
 
 	*size = a.u.enable.rinfo_size;
 	return r;
@@ -42,7 +41,7 @@ RULE_CHECK(enable_twice_is_ealready, open_own(false))
 {
 	CHECK_IS(enable(STDERR_FILENO), 0);
 	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
@@ -56,7 +55,7 @@ RULE_CHECK(enable_bad_fd_is_ebadf, open_own(false))
 {
 	CHECK_IS(enable(999), -EBADF);
 	CHECK_IS(enable(-1), -EBADF);
-	CHECK_IS(trap_count(own.kfd, getpid()), -EINVAL);
+	CHECK_IS(trap_count(gpu.kfd, getpid()), -EINVAL);
 }
 
 void check_enable_path_fd_is_ebadf(void)
@@ -74,9 +73,9 @@ RULE_CHECK(enable_bad_info_leaves_session, open_own(true))
 
 	CHECK_IS(enable_into(NULL, &size), -EFAULT);
 	CHECK_IS(size, 16);
-	CHECK_IS(trap_count(own.kfd, getpid()), 0);
+	CHECK_IS(trap_count(gpu.kfd, getpid()), 0);
 	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 }
 
 RULE_CHECK(enable_bad_info_ends_session, open_own(true))
@@ -84,7 +83,7 @@ RULE_CHECK(enable_bad_info_ends_session, open_own(true))
 	uint32_t size = 16;
 
 	CHECK_IS(enable_into(NULL, &size), -EFAULT);
-	CHECK_IS(trap_count(own.kfd, getpid()), -EINVAL);
+	CHECK_IS(trap_count(gpu.kfd, getpid()), -EINVAL);
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
@@ -98,7 +97,7 @@ RULE_CHECK(enable_info_size_is_16, open_own(false))
 
 		CHECK_IS(enable_into(info, &size), 0);
 		CHECK_IS(size, 16);
-		CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+		CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	}
 }
 
@@ -112,7 +111,7 @@ RULE_CHECK(enable_info_is_cut, open_own(true))
 	for (int i = 8; i < 32; i++)
 		CHECK_IS(bytes[i], 0xa5);
 	CHECK(bytes[7] != 0xa5); /* the upper end of r_debug */
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	size = 32;
 	CHECK_IS(enable_into(bytes, &size), 0);
 	CHECK_IS(bytes[8], KFDABI_RUNTIME_ENABLED);
@@ -124,22 +123,21 @@ RULE_CHECK(enable_tells_runtime_state, open_own(false))
 {
 	struct kfdabi_runtime_info info = {.runtime_state = 77};
 
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 	CHECK_IS(info.r_debug, R_DEBUG_UNSET);
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE | KFDABI_RUNTIME_MODE_TTMP_SAVE),
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE | KFDABI_RUNTIME_MODE_TTMP_SAVE),
 		 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
 	CHECK_IS(info.ttmp_setup, 1);
 	CHECK(info.r_debug != R_DEBUG_UNSET);
 }
 
-RULE_CHECK(enable_keeps_queues_running, debugged(&child, &own.kfd, 0, NULL))
+RULE_CHECK(enable_keeps_queues_running, debugged(&child, &gpu.kfd, 0, NULL))
 {
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'W'), 1);
+	STEPS(&child, "w W=1");
 }
 
 /* The second ENABLE is refused, but the driver has already forgotten the first debugger. */
@@ -150,10 +148,7 @@ void check_enable_poisons_owner(void)
 	scripted_start(&child, "orq");
 	scripted_start(&first, "o");
 	scripted_aim(&first, child.pid);
-	CHECK_IS(scripted_do(&first, 'S'), 0);
-	CHECK_IS(scripted_do(&first, 'E'), 0);
-	CHECK_IS(scripted_do(&first, 'P'), 1);
-	CHECK_IS(scripted_do(&first, 'T'), 0);
+	STEPS(&first, "S E P=1 T");
 	scripted_start(&second, "o");
 	scripted_aim(&second, child.pid);
 	CHECK_IS(scripted_do(&second, 'S'), 0);
@@ -167,8 +162,8 @@ void check_enable_poisons_owner(void)
 	/* A third debugger can end the session that is left. */
 	open_own(false);
 	seize(child.pid);
-	CHECK_IS(trap_enable(own.kfd, child.pid, 0, STDERR_FILENO, NULL), -EALREADY);
-	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
+	CHECK_IS(trap_enable(gpu.kfd, child.pid, 0, STDERR_FILENO, NULL), -EALREADY);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
@@ -177,70 +172,69 @@ static uint32_t second_session(void)
 {
 	struct kfdabi_runtime_info info;
 
-	debugged(&one, &own.kfd, 0, NULL);
+	debugged(&one, &gpu.kfd, 0, NULL);
 	scripted_start(&two, "orq");
 	seize(two.pid);
-	CHECK_IS(trap_enable(own.kfd, two.pid, 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_enable(gpu.kfd, two.pid, 0, STDERR_FILENO, &info), 0);
 	return info.runtime_state;
 }
 
 void check_enable_many_per_gpu(void)
 {
 	CHECK_IS(second_session(), KFDABI_RUNTIME_ENABLED);
-	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
-	CHECK_IS(clear_and_suspend(own.kfd, two.pid), 1);
+	CHECK_IS(clear_and_suspend(gpu.kfd, one.pid), 1);
+	CHECK_IS(clear_and_suspend(gpu.kfd, two.pid), 1);
 }
 
 void check_enable_second_on_gpu_is_busy(void)
 {
 	CHECK_IS(second_session(), KFDABI_RUNTIME_BUSY);
-	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
-	CHECK_IS(clear_and_suspend(own.kfd, two.pid), -EPERM);
+	CHECK_IS(clear_and_suspend(gpu.kfd, one.pid), 1);
+	CHECK_IS(clear_and_suspend(gpu.kfd, two.pid), -EPERM);
 }
 
 static uint32_t state_after_enable(pid_t pid)
 {
 	struct kfdabi_runtime_info info;
 
-	CHECK_IS(trap_enable(own.kfd, pid, 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_enable(gpu.kfd, pid, 0, STDERR_FILENO, &info), 0);
 	return info.runtime_state;
 }
 
 void check_disable_returns_busy_to_enabled(void)
 {
 	CHECK_IS(second_session(), KFDABI_RUNTIME_BUSY);
-	CHECK_IS(trap_disable(own.kfd, one.pid), 0);
-	CHECK_IS(trap_disable(own.kfd, two.pid), 0);
+	CHECK_IS(trap_disable(gpu.kfd, one.pid), 0);
+	CHECK_IS(trap_disable(gpu.kfd, two.pid), 0);
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
 }
 
-RULE_CHECK(disable_frees_gpu_for_next, debugged(&one, &own.kfd, 0, NULL))
+RULE_CHECK(disable_frees_gpu_for_next, debugged(&one, &gpu.kfd, 0, NULL))
 {
-	CHECK_IS(trap_disable(own.kfd, one.pid), 0);
+	CHECK_IS(trap_disable(gpu.kfd, one.pid), 0);
 	scripted_start(&two, "orq");
 	seize(two.pid);
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
 }
 
-RULE_CHECK(disable_resumes, debugged(&child, &own.kfd, 0, NULL))
+RULE_CHECK(disable_resumes, debugged(&child, &gpu.kfd, 0, NULL))
 {
-	CHECK_IS(clear_and_suspend(own.kfd, child.pid), 1);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'z'), 0);
-	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
+	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
+	STEPS(&child, "w z");
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
-RULE_CHECK(disable_clears_exceptions, debugged(&child, &own.kfd, 0, NULL))
+RULE_CHECK(disable_clears_exceptions, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	uint32_t id = 0;
 
 	/* Not suspended, because the queue is NEW. */
-	CHECK_IS(dbg_suspend(own.kfd, child.pid, &id, 1, 0), 0);
-	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
+	CHECK_IS(dbg_suspend(gpu.kfd, child.pid, &id, 1, 0), 0);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 	CHECK_IS(state_after_enable(child.pid), KFDABI_RUNTIME_ENABLED);
 	id = 0;
-	CHECK_IS(dbg_suspend(own.kfd, child.pid, &id, 1, 0), 1);
+	CHECK_IS(dbg_suspend(gpu.kfd, child.pid, &id, 1, 0), 1);
 }
 
 /* One of the competing threads, and an unexpected errno that it got. */
@@ -258,8 +252,8 @@ static void *compete(void *arg)
 
 	for (int i = 0; i < (contest->disable ? 20 : 50); i++) {
 		int r = contest->disable
-				? trap_disable(own.kfd, contest->pid)
-				: trap_enable(own.kfd, contest->pid, 0, STDERR_FILENO, NULL);
+				? trap_disable(gpu.kfd, contest->pid)
+				: trap_enable(gpu.kfd, contest->pid, 0, STDERR_FILENO, NULL);
 
 		if (r && r != -EALREADY && r != -EINVAL)
 			contest->strange = r;
@@ -281,6 +275,6 @@ RULE_CHECK(concurrent_enable_disable_errnos, open_own(true))
 		CHECK_IS(pthread_join(threads[i], NULL), 0);
 	for (int i = 0; i < 4; i++)
 		CHECK_IS(contests[i].strange, 0);
-	trap_disable(own.kfd, getpid());
+	trap_disable(gpu.kfd, getpid());
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }

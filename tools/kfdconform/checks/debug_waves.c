@@ -5,21 +5,19 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/scripted_child.h"
 
-static struct gpu_file own;
-
 /* Opens a debug session of the process on itself, with the runtime enabled. */
 static void session(void)
 {
-	gpu_open(&own);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	session_open(own.kfd, getpid(), 0, STDERR_FILENO);
+	gpu_open(&gpu);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	session_open(gpu.kfd, getpid(), 0, STDERR_FILENO);
 }
 
 static int launch_mode(uint32_t mode)
 {
 	struct kfdabi_dbg_trap a = {.u.launch_mode.launch_mode = mode};
 
-	return dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE);
+	return dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE);
 }
 
 RULE_CHECK(launch_mode_unknown_is_einval, session())
@@ -35,7 +33,7 @@ static int override(uint32_t mode, uint32_t *enable, uint32_t *support)
 	struct kfdabi_dbg_trap a = {.u.launch_override = {.override_mode = mode,
 							  .enable_mask = *enable,
 							  .support_mask = *support}};
-	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE);
+	int r = dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE);
 
 	*enable = a.u.launch_override.enable_mask;
 	*support = a.u.launch_override.support_mask;
@@ -84,21 +82,21 @@ RULE_CHECK(launch_override_tells_previous, session())
 /* Returns the id of the watchpoint, or a negative errno. */
 static int set_watch(void)
 {
-	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = (uint64_t)(uintptr_t)&own & ~63ull,
+	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = (uint64_t)(uintptr_t)&gpu & ~63ull,
 						    .mode = 3,
 						    .mask = ~63u,
-						    .gpu_id = own.gpu_id,
+						    .gpu_id = gpu.gpu_id,
 						    .id = 99}};
-	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
+	int r = dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
 
 	return r ? r : (int)a.u.set_watch.id;
 }
 
 static int clear_watch(uint32_t id)
 {
-	struct kfdabi_dbg_trap a = {.u.clear_watch = {.gpu_id = own.gpu_id, .id = id}};
+	struct kfdabi_dbg_trap a = {.u.clear_watch = {.gpu_id = gpu.gpu_id, .id = id}};
 
-	return dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH);
+	return dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH);
 }
 
 RULE_CHECK(watch_ids_from_0, session())
@@ -157,8 +155,8 @@ RULE_CHECK(disable_frees_watchpoints, session())
 {
 	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
 		CHECK(set_watch() >= 0);
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, NULL), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, NULL), 0);
 	CHECK_IS(set_watch(), 0);
 }
 
@@ -167,7 +165,7 @@ static uint32_t previous_flags;
 static int set_flags(uint32_t flags)
 {
 	struct kfdabi_dbg_trap a = {.u.set_flags.flags = flags};
-	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_FLAGS);
+	int r = dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_SET_FLAGS);
 
 	previous_flags = a.u.set_flags.flags;
 	return r;
@@ -184,8 +182,8 @@ RULE_CHECK(flags_tell_previous, session())
 RULE_CHECK(disable_clears_flags, session())
 {
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, NULL), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, NULL), 0);
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
 	CHECK_IS(previous_flags, 0);
 }

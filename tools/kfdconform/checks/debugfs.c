@@ -19,8 +19,6 @@
 #define MAP_QUEUES 0xc005a200u
 #define RUN_LIST 0xc002a500u
 
-static struct gpu_file gpu;
-
 /* Returns the whole text of a file, valid until the next call. */
 static char *text_of(const char *name)
 {
@@ -171,7 +169,7 @@ static bool mqd_word(const struct raw_queue *queue, uint32_t offset, uint32_t *w
 static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
 {
 	struct kfdabi_create_queue args;
-	uint32_t word;
+	uint32_t word = 0;
 
 	if (!gpu.gpu_id)
 		gpu_open(&gpu);
@@ -228,7 +226,7 @@ RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
 static void check_header(bool pid_twice)
 {
 	char wanted[64], pasid[64];
-	const char *at;
+	const char *at = NULL;
 
 	gpu_open(&gpu);
 	CHECK(WITHIN(LATE_MS, (at = own_part(text_of("mqds")))));
@@ -381,7 +379,7 @@ RULE_CHECK(rls_maps_active_queues, open_session())
 
 RULE_CHECK(rls_says_when_there_is_none, gpu_open(&gpu))
 {
-	const char *part;
+	const char *part = NULL;
 
 	/* Queues of a process that has just ended may still be in the list. */
 	if (!WITHIN(LATE_MS,
@@ -475,7 +473,7 @@ RULE_CHECK(mem_limit_counts_system_memory, gpu_open(&gpu))
 		if (tries)
 			TRY_AGAIN("another process freed memory meanwhile");
 		before = now = system_used();
-		CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
+		gtt_new(&gpu, 8 << 20, &gtt);
 		if (!WITHIN(LATE_MS, (now = system_used()) != before))
 			break;
 	}

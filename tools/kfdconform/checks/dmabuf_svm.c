@@ -6,13 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/fd_pass.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define PAGE 4096u
 #define BYTES (4 * PAGE)
-
-static struct gpu_file gpu;
 
 static int export(uint64_t handle)
 {
@@ -59,7 +57,7 @@ RULE_CHECK(dmabuf_info_tells_size_and_gpu, gpu_open(&gpu))
 	struct buffer buffer;
 	int fd;
 
-	CHECK_IS(buffer_new(&gpu, BYTES, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &buffer), 0);
+	gtt_new(&gpu, BYTES, &buffer);
 	fd = export(buffer.handle);
 	CHECK(fd >= 0);
 	info.dmabuf_fd = (uint32_t)fd;
@@ -113,13 +111,13 @@ void check_imported_memory_is_the_same(void)
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets));
 	child_start(&child, other_process);
 	gpu_open(&gpu);
-	CHECK_IS(buffer_new(&gpu, BYTES, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &buffer), 0);
+	gtt_new(&gpu, BYTES, &buffer);
 	shared = buffer.cpu;
 	shared[0].value = 1;
 	shared[1].value = 1;
 	fd = export(buffer.handle);
 	CHECK(fd >= 0);
-	fd_send(sockets[0], fd);
+	CHECK_IS(fd_send(sockets[0], fd), 0);
 	close(fd);
 	hear(child.from);
 	/* Free the owner's handle; its mmap() of the pages stays. */

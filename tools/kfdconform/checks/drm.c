@@ -9,14 +9,11 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define PAGE 4096u
 #define BYTES (4ull * PAGE)
 
 static struct raw_queue queue;
-
-static struct gpu_file gpu;
 
 static int drm(unsigned long request, void *arg)
 {

@@ -10,11 +10,8 @@
 
 #include "common/clock.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 static struct raw_queue queue;
-
-static struct gpu_file gpu;
 
 static int create(uint32_t type, bool auto_reset, uint64_t page, uint32_t *id)
 {
@@ -70,8 +67,7 @@ RULE_CHECK(event_page_is_set_once, gpu_open(&gpu))
 	struct buffer page;
 	uint32_t id;
 
-	CHECK_IS(buffer_new(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page),
-		 0);
+	gtt_new(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, &page);
 	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), 0);
 	/* The driver's value for "not signalled" */
 	CHECK_IS(((uint64_t *)page.cpu)[id], UINT64_MAX);
@@ -338,7 +334,7 @@ RULE_CHECK(unmapped_buffer_faults, gpu_open(&gpu))
 	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {.n_devices = 1};
 	struct buffer page;
 
-	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	gtt_new(&gpu, 4096, &page);
 	unmap.handle = page.handle;
 	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
@@ -351,6 +347,6 @@ RULE_CHECK(buffer_is_seen_where_it_is_mapped, gpu_open(&gpu))
 	struct buffer page;
 
 	gpu_open_too(&second, &gpu, 1);
-	CHECK_IS(buffer_new(&second, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	gtt_new(&second, 4096, &page);
 	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
 }

@@ -10,11 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/fd_pass.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 static struct gpu_file first;
-static struct gpu_file gpu;
 static struct gpu_file own;
 
 static struct raw_queue queue;
@@ -84,7 +83,7 @@ static void sends_its_own(int from, int to)
 
 	(void)to;
 	CHECK_IS(version_of(fd), 0);
-	fd_send(sockets[1], fd);
+	CHECK_IS(fd_send(sockets[1], fd), 0);
 	hear(from); /* stay alive until the other process has tried */
 }
 
@@ -96,6 +95,7 @@ void check_passed_descriptor_is_ebadf(void)
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
 	child_start(&child, sends_its_own);
 	fd = fd_receive(sockets[0]);
+	CHECK(fd >= 0);
 	CHECK_IS(version_of(fd), -EBADF);
 	CHECK_IS(version_of(device_open()), 0);
 	CHECK_IS(version_of(fd), -EBADF);

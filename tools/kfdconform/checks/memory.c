@@ -15,8 +15,6 @@
 #define GTT (KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)
 #define USERPTR (KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)
 
-static struct gpu_file gpu;
-
 typedef struct kfd_ioctl_alloc_memory_of_gpu_args alloc_args;
 
 static uint64_t addresses(uint64_t size)
@@ -324,10 +322,8 @@ RULE_CHECK(device_memory_is_not_for_process_vm, gpu_open(&gpu))
 	struct buffer gtt, vram;
 	uint64_t own = 1;
 
-	CHECK_IS(buffer_new(&gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
-	CHECK_IS(buffer_new(&gpu, PAGE,
-			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
-		 0);
+	gtt_new(&gpu, PAGE, &gtt);
+	vram_new(&gpu, PAGE, &vram);
 	queue_new(&gpu, &queue);
 	*(volatile uint64_t *)gtt.cpu = *(volatile uint64_t *)vram.cpu = 1; /* the memory exists */
 	CHECK_IS(foreign(process_vm_readv, &own), 0);

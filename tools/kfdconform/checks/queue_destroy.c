@@ -16,7 +16,6 @@
 #define LATE_MS 1000u
 #define TRIES 5
 
-static struct gpu_file gpu;
 static struct raw_queue queue;
 
 /* The thread that calls DESTROY_QUEUE. */

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define PAGE 4096u
 #define NOBODYS (1ull << 63) /* an address that no process can have */
@@ -15,7 +14,6 @@
 #define LATE_MS 2000u
 #define TRIES 5
 
-static struct gpu_file gpu;
 static struct raw_queue queue;
 
 /* Returns the arguments of an UPDATE_QUEUE that changes nothing. */

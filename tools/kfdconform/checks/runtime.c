@@ -14,8 +14,6 @@
 static struct scripted_child first;
 static int reply;
 
-static struct gpu_file own;
-
 static int kfd, events;
 static struct scripted_child child;
 
@@ -38,7 +36,7 @@ static void start(void)
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char step)
 {
-	int got;
+	int got = 0;
 
 	scripted_send(&child, step);
 	CHECK(WITHIN(LATE_MS, (got = dots(events))));
@@ -55,43 +53,43 @@ static void is_woken(void)
 	CHECK_IS(reply, 0);
 }
 
-RULE_CHECK(runtime_enable_twice_is_ebusy, gpu_open(&own))
+RULE_CHECK(runtime_enable_twice_is_ebusy, gpu_open(&gpu))
 {
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
 }
 
-RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&own))
+RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&gpu))
 {
 	struct raw_queue queue;
 
-	queue_new(&own, &queue);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EEXIST);
-	CHECK_IS(queue_destroy(&own, queue.id), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	queue_new(&gpu, &queue);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), -EEXIST);
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
-RULE_CHECK(runtime_capabilities_untouched, gpu_open(&own))
+RULE_CHECK(runtime_capabilities_untouched, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
 					  .capabilities_mask = 0x5a5a};
 
-	CHECK_IS(harness_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
 	CHECK_IS(a.capabilities_mask, 0x5a5a);
 }
 
-RULE_CHECK(runtime_disable_ends_state, gpu_open(&own))
+RULE_CHECK(runtime_disable_ends_state, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info;
 
-	CHECK_IS(runtime_enable(&own, 0), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	CHECK_IS(runtime_enable(&own, 0), 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(runtime_enable(&gpu, 0), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&gpu, 0), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 	CHECK_IS(info.r_debug, 0);
-	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
-	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
 RULE_CHECK(runtime_enable_sleeps, start())
@@ -114,8 +112,7 @@ RULE_CHECK(runtime_post_ahead_counts, start())
 {
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
-	CHECK_IS(scripted_do(&child, 'r'), 0);
-	CHECK_IS(scripted_do(&child, 'R'), 0);
+	STEPS(&child, "r R");
 	CHECK_IS(dots(events), 2);
 	sleeps('r'); /* both posts are used up */
 	is_woken();
@@ -199,8 +196,7 @@ void check_runtime_debugger_death_wakes_nobody(void)
 	scripted_start(&child, "ou");
 	scripted_start(&debugger, "o");
 	scripted_aim(&debugger, child.pid);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	STEPS(&debugger, "S E");
 	sleeps_in_call('r');
 	scripted_kill(&debugger);
 	CHECK(!scripted_replies(&child, 2 * QUIET_MS, &reply));
@@ -209,9 +205,7 @@ void check_runtime_debugger_death_wakes_nobody(void)
 RULE_CHECK(runtime_disable_resumes, debugged(&child, &kfd, RUNTIME_MASK, &events))
 {
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'z'), 0);
+	STEPS(&child, "w z");
 	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
-	CHECK_IS(scripted_do(&child, 'R'), 0);
-	CHECK_IS(scripted_do(&child, 'W'), 1);
+	STEPS(&child, "R W=1");
 }

@@ -23,11 +23,8 @@ static void suspended(void)
 	scripted_start(&child, "orq");
 	scripted_start(&debugger, "o");
 	scripted_aim(&debugger, child.pid);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'E'), 0);
-	CHECK_IS(scripted_do(&debugger, 'P'), 1);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'z'), 0);
+	STEPS(&debugger, "S E P=1");
+	STEPS(&child, "w z");
 }
 
 RULE_CHECK(life_debugger_killed_resumes, suspended())
@@ -43,9 +40,7 @@ RULE_CHECK(life_debugger_killed_resumes_all, suspended())
 	for (int i = 0; i < 2; i++) {
 		scripted_start(&others[i], "orq");
 		scripted_aim(&debugger, others[i].pid);
-		CHECK_IS(scripted_do(&debugger, 'S'), 0);
-		CHECK_IS(scripted_do(&debugger, 'E'), 0);
-		CHECK_IS(scripted_do(&debugger, 'P'), 1);
+		STEPS(&debugger, "S E P=1");
 		CHECK_IS(scripted_do(&others[i], 'w'), 0);
 	}
 	scripted_kill(&debugger);
@@ -81,8 +76,7 @@ RULE_CHECK(life_debugger_close_keeps_session, suspended())
 	CHECK_IS(scripted_do(&debugger, 'c'), 0);
 	for (int i = 0; i < 5; i++)
 		CHECK_IS(scripted_do(&child, 'z'), 0);
-	CHECK_IS(scripted_do(&debugger, 'o'), 0);
-	CHECK_IS(scripted_do(&debugger, 'n'), 1);
+	STEPS(&debugger, "o n=1");
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
@@ -99,8 +93,7 @@ RULE_CHECK(life_detach_keeps_suspended, suspended())
 	CHECK_IS(scripted_do(&debugger, 'T'), 0);
 	for (int i = 0; i < 5; i++)
 		CHECK_IS(scripted_do(&child, 'z'), 0);
-	CHECK_IS(scripted_do(&debugger, 'S'), 0);
-	CHECK_IS(scripted_do(&debugger, 'n'), 1);
+	STEPS(&debugger, "S n=1");
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
@@ -113,8 +106,7 @@ RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &kfd, NEW_MASK, 
 	CHECK(WITHIN(1000, dots(events) == -1));
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
 	debugged(&child, &kfd, 0, NULL);
-	CHECK_IS(scripted_do(&child, 'w'), 0);
-	CHECK_IS(scripted_do(&child, 'W'), 1);
+	STEPS(&child, "w W=1");
 }
 
 /* Sends a command that ends the program (exec or death) and waits until the pipe is closed by

@@ -19,7 +19,6 @@
 
 static struct raw_queue queue;
 
-static struct gpu_file gpu;
 static int fd; /* for the SMI events of a check */
 
 /* Returns a file descriptor for the SMI events of the GPU, enabled by the mask (0: none). */

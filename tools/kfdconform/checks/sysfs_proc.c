@@ -18,8 +18,6 @@
 
 static struct raw_queue queue;
 
-static struct gpu_file gpu;
-
 static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
 {
 	int n = snprintf(out, size, PROC "/%d/", pid);
@@ -154,7 +152,7 @@ RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
 	struct buffer ring;
 
 	queue_new(&gpu, &queue);
-	CHECK_IS(buffer_new(&gpu, 8 * RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &ring), 0);
+	gtt_new(&gpu, 8 * RING_PACKETS * 64, &ring);
 	a.queue_id = queue.id;
 	a.ring_base_address = (uint64_t)(uintptr_t)ring.cpu;
 	a.ring_size = 8 * RING_PACKETS * 64;
@@ -233,11 +231,9 @@ RULE_CHECK(proc_vram_counts_vram, gpu_open(&gpu))
 	struct buffer vram, gtt;
 	uint64_t before = proc_number(getpid(), "vram_%u", gpu.gpu_id);
 
-	CHECK_IS(buffer_new(&gpu, 1 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
+	gtt_new(&gpu, 1 << 20, &gtt);
 	CHECK_IS(proc_number(getpid(), "vram_%u", gpu.gpu_id), before);
-	CHECK_IS(buffer_new(&gpu, 3 << 20,
-			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
-		 0);
+	vram_new(&gpu, 3 << 20, &vram);
 	check_number(proc_text(getpid(), "vram_%u", gpu.gpu_id), before + (3 << 20), "\n");
 	CHECK_IS(buffer_free(&gpu, &vram), 0);
 	check_number(proc_text(getpid(), "vram_%u", gpu.gpu_id), before, "\n");
@@ -309,9 +305,7 @@ RULE_CHECK(proc_vram_of_suspended_stays, busy_start())
 	struct buffer vram;
 	uint64_t before;
 
-	CHECK_IS(buffer_new(&self.gpu, 3 << 20,
-			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
-		 0);
+	vram_new(&self.gpu, 3 << 20, &vram);
 	before = proc_number(getpid(), "vram_%u", self.gpu.gpu_id);
 	CHECK(before >= 3 << 20);
 	self_debug_suspend_one(&self.queues[0]);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/harness.h"
 
 #define CAP_DEBUG (1u << 15) /* HSA_CAP_TRAP_DEBUG_SUPPORT */
 

@@ -8,7 +8,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,6 +120,18 @@ int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct
 	return 0;
 }
 
+void gtt_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out)
+{
+	CHECK_IS(buffer_new(gpu, size, KFD_IOC_ALLOC_MEM_FLAGS_GTT, out), 0);
+}
+
+void vram_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out)
+{
+	CHECK_IS(buffer_new(gpu, size,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, out),
+		 0);
+}
+
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = buffer->handle};
@@ -135,17 +146,11 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 {
 	memset(queue, 0, sizeof *queue);
 	queue->gpu = gpu;
-	CHECK_IS(buffer_new(gpu, RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->ring), 0);
+	gtt_new(gpu, RING_PACKETS * 64, &queue->ring);
 	for (int i = 0; i < 2; i++)
-		CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->pointers[i]),
-			 0);
-	CHECK_IS(buffer_new(gpu, PAGE,
-			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC,
-			    &queue->eop),
-		 0);
-	CHECK_IS(buffer_new(gpu, page_up(gpu->shape.save_mapping), KFD_IOC_ALLOC_MEM_FLAGS_GTT,
-			    &queue->save),
-		 0);
+		gtt_new(gpu, PAGE, &queue->pointers[i]);
+	vram_new(gpu, PAGE, &queue->eop);
+	gtt_new(gpu, page_up(gpu->shape.save_mapping), &queue->save);
 	for (unsigned i = 0; i < RING_PACKETS; i++)
 		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid packet */
 	*args = (struct kfdabi_create_queue){
@@ -261,7 +266,7 @@ struct signal *signals_new(const struct gpu_file *gpu)
 {
 	struct buffer page;
 
-	CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	gtt_new(gpu, PAGE, &page);
 	return page.cpu;
 }
 
@@ -533,51 +538,6 @@ void opens_device(int from, int to)
 	gpu_open(&gpu);
 	notify(to);
 	hear(from);
-}
-
-/* A message of one byte with room for a file descriptor. */
-struct fd_message {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	char byte;
-	struct iovec content;
-	struct msghdr head;
-};
-
-static void prepare(struct fd_message *message)
-{
-	memset(message, 0, sizeof *message);
-	message->content = (struct iovec){&message->byte, 1};
-	message->head = (struct msghdr){.msg_iov = &message->content,
-					.msg_iovlen = 1,
-					.msg_control = &message->control,
-					.msg_controllen = sizeof message->control};
-}
-
-void fd_send(int socket, int fd)
-{
-	struct fd_message message;
-
-	prepare(&message);
-	message.control.header.cmsg_level = SOL_SOCKET;
-	message.control.header.cmsg_type = SCM_RIGHTS;
-	message.control.header.cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(&message.control.header), &fd, sizeof fd);
-	CHECK_IS(sendmsg(socket, &message.head, 0), 1);
-}
-
-int fd_receive(int socket)
-{
-	struct fd_message message;
-	int fd;
-
-	prepare(&message);
-	CHECK_IS(recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC), 1);
-	CHECK(CMSG_FIRSTHDR(&message.head));
-	memcpy(&fd, CMSG_DATA(&message.control.header), sizeof fd);
-	return fd;
 }
 
 void seize(pid_t pid)

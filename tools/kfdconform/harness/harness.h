@@ -156,6 +156,9 @@ void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned n
 /* Allocates a buffer, writable and executable, and maps it to the CPU and the GPU at one address.
  * @flags: KFD_IOC_ALLOC_MEM_FLAGS_... */
 int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out);
+/* The same for system memory, and for VRAM that the CPU can map; it must succeed. */
+void gtt_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
+void vram_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
 /* Unmaps and frees a buffer. */
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer);
 /* queue_args() allocates the buffers of an AQL queue and fills in the arguments of CREATE_QUEUE,
@@ -258,9 +261,6 @@ int child_end(struct child *child);
 int run_in_child(void (*body)(void));
 /* A body() for child_start(): opens the device and waits for a byte. */
 void opens_device(int from, int to);
-/* Pass a file descriptor through a socket. */
-void fd_send(int socket, int fd);
-int fd_receive(int socket);
 void seize(pid_t pid); /* become the tracer of the process */
 
 #endif

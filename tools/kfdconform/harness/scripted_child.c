@@ -365,6 +365,13 @@ int scripted_do(struct scripted_child *scripted, char what)
 	return reply;
 }
 
+void scripted_steps(const char *file, int line, struct scripted_child *scripted, const char *steps)
+{
+	for (; *steps; steps += strcspn(steps, " "), steps += *steps == ' ')
+		check_is(file, line, steps, scripted_do(scripted, *steps),
+			 steps[1] == '=' ? steps[2] - '0' : 0);
+}
+
 void scripted_aim(struct scripted_child *scripted, pid_t pid)
 {
 	struct script_step step = {.pid = pid};

@@ -71,7 +71,7 @@ static uint64_t load(const struct gpu_file *gpu)
 		if (segments[i].p_type == PT_LOAD &&
 		    segments[i].p_vaddr + segments[i].p_memsz > end)
 			end = segments[i].p_vaddr + segments[i].p_memsz;
-	CHECK_IS(buffer_new(gpu, (end + 4095) & ~4095ull, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &code), 0);
+	gtt_new(gpu, (end + 4095) & ~4095ull, &code);
 	for (unsigned i = 0; i < head->e_phnum; i++)
 		if (segments[i].p_type == PT_LOAD)
 			memcpy((char *)code.cpu + segments[i].p_vaddr, image + segments[i].p_offset,
