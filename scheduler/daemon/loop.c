@@ -18,7 +18,7 @@
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/client_scan.h"
-#include "scheduler/daemon/clients/external_rules.h"
+#include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/clients/registration.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics.h"
