@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/loop.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -20,6 +18,8 @@
 #include "scheduler/daemon/clients/client_scan.h"
 #include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/clients/registration.h"
+#include "scheduler/daemon/config/reload.h"
+#include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics.h"
 #include "scheduler/daemon/operator/control.h"
@@ -30,6 +30,7 @@
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/seccomp_filter.h"
+#include "scheduler/daemon/worker.h"
 
 #define HEARTBEAT_NS                                                                               \
 	40000000u /* maximum sleep; struct daemon_shm guarantees a heartbeat within 100 ms */

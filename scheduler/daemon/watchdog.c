@@ -25,7 +25,6 @@
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/loop.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics_http.h"
 #include "scheduler/daemon/metrics/metrics_share.h"
@@ -34,6 +33,7 @@
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/seccomp_filter.h"
 #include "scheduler/daemon/systemd.h"
+#include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
 #define CHECK_NS (50 * MS)	     /* period of the watchdog's loop */

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/daemon/executor/executor_run.h"
 #include "scheduler/daemon/executor/executor_table.h"
+#include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
 #include "scheduler/daemon/privileges.h"

@@ -19,7 +19,7 @@
 #include "scheduler/daemon/admission/users.h"
 #include "scheduler/daemon/config/owners.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/mappings.h"
+#include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/seccomp_filter.h"
 
@@ -501,7 +501,7 @@ int admission_run(const struct admission_process *admission_process)
 	admission.refuses = set_both(SO_PASSRIGHTS, 0) == 0;
 	error = admission.refuses ? 0 : set_both(SO_PASSCRED, 1);
 	if (!error)
-		error = mappings_read_only(admission_process->shared);
+		error = memory_unshare(admission_process->shared, false);
 	if (error) {
 		log_error("the process that accepts connections cannot start: %s",
 			  strerror(-error));

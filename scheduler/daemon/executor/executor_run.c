@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/executor/executor_run.h"
+#include "scheduler/daemon/executor/executors.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -15,7 +15,6 @@
 #include "common/own_names.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executor/executor.h"
-#include "scheduler/daemon/executor/executor_run.h"
 #include "scheduler/daemon/log.h"
 
 #define MS 1000000ull
