@@ -216,6 +216,12 @@ const char *external_rule(const struct external *external)
 	return external->rule;
 }
 
+const struct sysfs_queue *external_queues(const struct external *external, uint32_t *count)
+{
+	*count = external->queue_count;
+	return external->queues;
+}
+
 /* ---- checks of a process ---- */
 
 /* Writes the nodes and their activity into the shared memory, as a shim would. */
@@ -351,25 +357,6 @@ void external_overdue(struct worker *worker, struct client *client, uint64_t now
 	external->watched = client->attached;
 	if (client->attached)
 		check_threads(worker, client, now);
-}
-
-/* ---- output ---- */
-
-void external_queues_json(const struct external *external, json_t *list)
-{
-	for (uint32_t i = 0; i < external->queue_count; i++) {
-		const struct sysfs_queue *q = &external->queues[i];
-
-		json_array_append_new(
-			list,
-			json_pack("{sI sI ss ss? sn sI sn sn sn sn sn}", "id", (json_int_t)q->id,
-				  "gpu_id", (json_int_t)q->gpu_id, "type", sysfs_type_name(q),
-				  "not_suspendable",
-				  sysfs_is_compute(q) ? NULL : "only compute queues are suspended",
-				  "ring_address", "ring_bytes", (json_int_t)q->ring_bytes,
-				  "rptr_address", "wptr_address", "hsa_queue", "priority",
-				  "active"));
-	}
 }
 
 /* ---- rules of the configuration ---- */

@@ -29,9 +29,9 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_H
 
-#include <jansson.h>
-
 #include "scheduler/daemon/worker.h"
+
+struct sysfs_queue;
 
 /*
  * Applies a request that process `pid` has this priority, 0 to 14, or PRIORITY_UNSET, which
@@ -64,7 +64,7 @@ void external_rules_again(struct worker *worker, struct client *client);
  * priority again that a request has set in an earlier worker (saved_state.h). */
 void external_rules_check(struct worker *worker, uint64_t now);
 
-/* Appends its queues, as sysfs shows them, to a JSON array. */
-void external_queues_json(const struct external *external, json_t *list);
+/* Returns its queues, as sysfs shows them; valid until the next call of external_overdue(). */
+const struct sysfs_queue *external_queues(const struct external *external, uint32_t *count);
 
 #endif

@@ -13,6 +13,7 @@
 #include "common/json_util.h"
 #include "common/text.h"
 #include "kfd/exception_json.h"
+#include "kfd/sysfs.h"
 #include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/operator/status.h"
 
@@ -67,6 +68,23 @@ static json_t *queue_json(const struct client_shm_queue *q)
 			 (int)(q->state == CLIENT_SHM_QUEUE_ACTIVE));
 }
 
+static void external_queues_json(const struct external *external, json_t *list)
+{
+	uint32_t n;
+	const struct sysfs_queue *q = external_queues(external, &n);
+
+	for (; n; n--, q++)
+		json_array_append_new(
+			list,
+			json_pack("{sI sI ss ss? sn sI sn sn sn sn sn}", "id", (json_int_t)q->id,
+				  "gpu_id", (json_int_t)q->gpu_id, "type", sysfs_type_name(q),
+				  "not_suspendable",
+				  sysfs_is_compute(q) ? NULL : "only compute queues are suspended",
+				  "ring_address", "ring_bytes", (json_int_t)q->ring_bytes,
+				  "rptr_address", "wptr_address", "hsa_queue", "priority",
+				  "active"));
+}
+
 json_t *status_queues(const struct client *client, uint32_t *at)
 {
 	uint32_t end = client_shm_queue_end(client->shm), few = *at + STATUS_PIECE;
@@ -102,31 +120,18 @@ static void count_queue(struct queue_count counts[CLIENT_SHM_NODES], uint32_t gp
 	}
 }
 
-static void count_external(struct queue_count counts[CLIENT_SHM_NODES], const struct client *client)
-{
-	json_t *list = json_array(), *queue;
-	size_t i;
-
-	external_queues_json(client->external, list);
-	json_array_foreach(list, i, queue)
-	{
-		const char *type = json_string_value(json_object_get(queue, "type"));
-
-		count_queue(counts, (uint32_t)json_integer_value(json_object_get(queue, "gpu_id")),
-			    type && strcmp(type, "compute") == 0);
-	}
-	json_decref(list);
-}
-
 json_t *status_queue_counts(const struct client *client)
 {
 	struct queue_count counts[CLIENT_SHM_NODES] = {0};
-	uint32_t end = client->external ? 0 : client_shm_queue_end(client->shm);
+	uint32_t end = client->external ? 0 : client_shm_queue_end(client->shm), n = 0;
+	const struct sysfs_queue *queues = NULL;
 	struct client_shm_queue queue;
 	json_t *list = json_array();
 
 	if (client->external)
-		count_external(counts, client);
+		queues = external_queues(client->external, &n);
+	for (uint32_t i = 0; i < n; i++)
+		count_queue(counts, queues[i].gpu_id, sysfs_is_compute(&queues[i]));
 	for (uint32_t i = 0; i < end; i++)
 		if (client_shm_queue_read(client->shm, i, &queue) == 0)
 			count_queue(counts, queue.gpu_id,
