@@ -261,26 +261,18 @@ static char *read_text(pid_t pid, const char *name)
 	return text;
 }
 
-/* Returns the text after `word`, or NULL. */
-static const char *behind(const char *text, const char *word)
-{
-	const char *at = strstr(text, word);
-
-	return at ? at + strlen(word) : NULL;
-}
-
 static void read_ids(const char *status, struct proc_attrs *out)
 {
-	const char *at = behind(status, "\nUid:\t");
+	const char *at = proc_status_field(status, "\nUid:\t");
 	unsigned real, effective, gid;
 	int used;
 
 	if (at && sscanf(at, "%u %u", &real, &effective) == 2)
 		out->uid = effective;
-	at = behind(status, "\nGid:\t");
+	at = proc_status_field(status, "\nGid:\t");
 	if (at && sscanf(at, "%u %u", &real, &effective) == 2)
 		out->gids[out->gid_count++] = effective;
-	for (at = behind(status, "\nGroups:\t"); at && *at >= '0' && *at <= '9';) {
+	for (at = proc_status_field(status, "\nGroups:\t"); at && *at >= '0' && *at <= '9';) {
 		if (out->gid_count == SUBJECT_GIDS || sscanf(at, "%u%n", &gid, &used) != 1)
 			return;
 		out->gids[out->gid_count++] = gid;
