@@ -497,7 +497,7 @@ int worker_run(int channel, int reader, const struct reload *reload,
 	configure(worker);
 	memory_lock_new();
 	privilege_urgent(true);
-	privilege_worker(&shared_page->refused_calls);
+	privilege_drop(FILTER_WORKER, &shared_page->refused_calls);
 	worker->now_ns = clock_ns();
 	nodes_read(&worker->nodes, worker->now_ns);
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);

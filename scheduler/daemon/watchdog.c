@@ -455,7 +455,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 	if (watchdog_open(&w, listener))
 		return 1;
 	memory_prepare();
-	privilege_watchdog(&w.shared->refused_calls);
+	privilege_drop(FILTER_WATCHDOG, &w.shared->refused_calls);
 	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
 	p[1] = (struct pollfd){.fd = executors_want_fd(w.executors), .events = POLLIN};
 	for (;;) {

@@ -198,8 +198,9 @@ void privilege_urgent(bool log_failure)
 	(void)log_failure;
 }
 
-void privilege_executor(uint64_t *refused)
+void privilege_drop(enum filter_role role, uint64_t *refused)
 {
+	(void)role;
 	(void)refused;
 }
 

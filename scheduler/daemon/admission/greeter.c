@@ -508,7 +508,7 @@ int admission_run(const struct admission_process *admission_process)
 		return 1;
 	}
 	reload_take(admission_process->reload, &admission.config_number, &admission.config);
-	privilege_admission(&admission_process->shared->refused_calls);
+	privilege_drop(FILTER_ADMISSION, &admission_process->shared->refused_calls);
 	admission.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (admission.epoll < 0 ||
 	    watch(EPOLL_CTL_ADD, admission_process->listener, EPOLLIN, SOURCE_LISTENER, 0) ||

@@ -553,7 +553,7 @@ int executor_run(struct executor_table *table, uint32_t number, int outcome_fd, 
 	}
 	memory_lock();
 	privilege_urgent(false);
-	privilege_executor(refused);
+	privilege_drop(FILTER_EXECUTOR, refused);
 	error = begin_events();
 	if (error) {
 		log_error("an executor process cannot start: %s", strerror(-error));

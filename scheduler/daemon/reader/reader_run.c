@@ -65,7 +65,7 @@ int reader_run(int socket, const void *counts, uint64_t *refused)
 	(void)memory_unshare(counts, false);
 	memory_lock();
 	privilege_urgent(false);
-	privilege_reader(refused);
+	privilege_drop(FILTER_READER, refused);
 	for (;;) {
 		struct reader_reply reply = {0};
 
