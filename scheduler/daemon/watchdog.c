@@ -414,7 +414,8 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 {
 	w->signals = watchdog_signals();
 	w->shared = shared_page(sizeof(*w->shared));
-	w->executors = w->shared ? executors_create(&w->shared->refused_calls) : NULL;
+	w->executors =
+		w->shared ? executors_create(w->files, FILES, &w->shared->refused_calls) : NULL;
 	w->admission_process.shared = shared_page(sizeof(*w->admission_process.shared));
 	if (w->signals < 0 || !w->executors || !w->admission_process.shared || open_channel(w) ||
 	    (metrics_http_listener() >= 0 && metrics_share_create())) {
@@ -436,8 +437,6 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 				w->reader_ends[1]},
 	       OWN_FILES * sizeof(*w->files));
 	record_files(w->files + OWN_FILES);
-	for (int i = 0; i < FILES; i++)
-		executors_without(w->executors, w->files[i]);
 	return 0;
 }
 

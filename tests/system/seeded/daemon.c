@@ -227,7 +227,7 @@ static void watchdog_iterate(void)
 static void run_watchdog(void *arg)
 {
 	(void)arg;
-	it.executors = executors_create(&it.shared.refused_calls);
+	it.executors = executors_create(NULL, 0, &it.shared.refused_calls);
 	it.table = executors_table(it.executors);
 	for (;;) {
 		watchdog_iterate();
