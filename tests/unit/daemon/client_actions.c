@@ -36,7 +36,8 @@ bool client_scan_teardown(struct worker *of, struct client *which)
 	return false;
 }
 
-void events_acted(struct worker *of, const struct client *which, const struct executor_report *report)
+void events_acted(struct worker *of, const struct client *which,
+		  const struct executor_report *report)
 {
 	(void)of, (void)which, (void)report;
 }
