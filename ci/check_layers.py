@@ -64,9 +64,9 @@ ORDER = {
     # Those of the worker. The other modules of the daemon stand before all of them.
     "scheduler/daemon": """
         clients/client worker metrics/metrics operator/events
-        clients/client_life clients/client_level clients/client_actions clients/hold_command
+        clients/client_life clients/client_level clients/client_actions
         clients/client_attrs clients/client_scan
-        operator/lease clients/external clients/external_rules
+        operator/lease clients/external
         operator/control operator/status operator/query clients/registration
         loop watchdog main
     """.split(),

@@ -7,9 +7,17 @@
 #define KFDSHIM_COMMON_JSON_UTIL_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "common/histogram.h"
+
+/* Returns a number, or null if it is not known; a new reference. */
+static inline json_t *json_number(bool known, int64_t value)
+{
+	return known ? json_integer(value) : json_null();
+}
 
 /* Returns the histogram as JSON, a new reference; NULL: memory is short. */
 json_t *hist_to_json(const struct hist *h);

@@ -230,19 +230,11 @@ static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid
 	return fd;
 }
 
-/* ---- functions of the library ---- */
-
-static int status(struct kfdsched *k, pid_t pid, uint32_t op, char **json)
+/* As query(), for a reply that is JSON text. Closes the connection; *json is NULL after an error. */
+static int query_json(struct kfdsched *k, struct protocol_hello *hello, char **json)
 {
-	struct protocol_hello hello = {
-		.kind = PROTOCOL_QUERY, .priority = PRIORITY_UNSET, .pid = pid, .op = op};
-	int fd = query(k, &hello, REPLY_MS, json);
+	int fd = query(k, hello, REPLY_MS, json);
 
-	if (fd == -ESRCH)
-		set_errmsg(k,
-			   "process %d is not registered with the daemon at %s: 'kfdsched status' "
-			   "lists the registered processes",
-			   (int)pid, k->socket);
 	if (fd >= 0 && !*json) {
 		close(fd);
 		return explain(k, -EPROTO);
@@ -252,6 +244,22 @@ static int status(struct kfdsched *k, pid_t pid, uint32_t op, char **json)
 		*json = NULL;
 	}
 	return closed(fd);
+}
+
+/* ---- functions of the library ---- */
+
+static int status(struct kfdsched *k, pid_t pid, uint32_t op, char **json)
+{
+	struct protocol_hello hello = {
+		.kind = PROTOCOL_QUERY, .priority = PRIORITY_UNSET, .pid = pid, .op = op};
+	int rc = query_json(k, &hello, json);
+
+	if (rc == -ESRCH)
+		set_errmsg(k,
+			   "process %d is not registered with the daemon at %s: 'kfdsched status' "
+			   "lists the registered processes",
+			   (int)pid, k->socket);
+	return rc;
 }
 
 API int kfdsched_status(struct kfdsched *k, pid_t pid, char **json)
@@ -341,22 +349,14 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 API int kfdsched_recent_events(struct kfdsched *k, char **json)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_RECENT, .priority = PRIORITY_UNSET};
-	int fd = query(k, &hello, REPLY_MS, json);
+	int rc = query_json(k, &hello, json);
 
-	if (fd == -EINVAL)
+	if (rc == -EINVAL)
 		set_errmsg(k,
 			   "the daemon at %s has no events, because its version is older: start a "
 			   "daemon of this version",
 			   k->socket);
-	if (fd >= 0 && !*json) {
-		close(fd);
-		return explain(k, -EPROTO);
-	}
-	if (fd < 0) {
-		free(*json);
-		*json = NULL;
-	}
-	return closed(fd);
+	return rc;
 }
 
 API int kfdsched_events(struct kfdsched *k)

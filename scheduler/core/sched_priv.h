@@ -254,9 +254,6 @@ void gang_recount(struct core *core, struct gang *gang);
 /* To be called when the gang's active clients or their objectives have changed, because a policy
  * may depend on both. */
 void gang_objective_changed(struct core *core, const struct gang *gang);
-/* Updates counts, priority and objectives of a gang that a client has left and that still has
- * clients. */
-void gang_left(struct core *core, struct gang *gang);
 /* Returns the places where the client itself has work, suspended or not. Those where it counts
  * as having work, because its group has, are in client->counted.working. */
 static inline const struct node_set *client_working(const struct core_client *client)
@@ -321,17 +318,6 @@ int client_find_node(struct core *core, struct core_client *client, uint32_t gpu
 /* Removes all places of the client, and node entries that no client uses any more. The client must
  * not be counted (client_uncount()). */
 void client_leave_nodes(struct core *core, struct core_client *client);
-/* Takes the client out of its gang; if the gang is empty then, it is free and has no deadline. */
-void client_unlink(struct core *core, struct core_client *client);
-/* Puts the client, which is in no gang, into this one. */
-void client_link(struct core *core, struct core_client *client, struct gang *gang);
-/* Returns the gang of a group, with exactly these rights; NULL: there is none. `group` is not 0. */
-struct gang *gang_find(const struct core *core, const struct core_rights *rights, uint32_t group);
-/* Returns a new gang without clients. There is always room, because there are no more gangs
- * than clients. It is free again unless a client is linked. */
-struct gang *gang_new(struct core *core);
-/* Sets the gang's priority to the highest of its clients, updates the counts, and queues it. */
-void gang_prioritise(struct core *core, struct gang *gang);
 /* Ends the hold of a gang and accounts for it; the decision then resumes its clients. decide.c. */
 void gang_release(const struct core *core, struct gang *gang, uint64_t now);
 

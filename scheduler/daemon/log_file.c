@@ -45,7 +45,7 @@ static _Noreturn void copy(int in)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	dup2(in, STDIN_FILENO);
 	close_range(STDERR_FILENO + 1, ~0u, 0);
-	privilege_record(&refused);
+	privilege_drop(FILTER_RECORD, &refused);
 	do {
 		n = read(STDIN_FILENO, text, sizeof(text));
 		put(text, n);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/loop.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -18,8 +16,10 @@
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/client_scan.h"
-#include "scheduler/daemon/clients/external_rules.h"
+#include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/clients/registration.h"
+#include "scheduler/daemon/config/reload.h"
+#include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics.h"
 #include "scheduler/daemon/operator/control.h"
@@ -30,6 +30,7 @@
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/seccomp_filter.h"
+#include "scheduler/daemon/worker.h"
 
 #define HEARTBEAT_NS                                                                               \
 	40000000u /* maximum sleep; struct daemon_shm guarantees a heartbeat within 100 ms */
@@ -496,7 +497,7 @@ int worker_run(int channel, int reader, const struct reload *reload,
 	configure(worker);
 	memory_lock_new();
 	privilege_urgent(true);
-	privilege_worker(&shared_page->refused_calls);
+	privilege_drop(FILTER_WORKER, &shared_page->refused_calls);
 	worker->now_ns = clock_ns();
 	nodes_read(&worker->nodes, worker->now_ns);
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);

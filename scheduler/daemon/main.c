@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/config/reload.h"
+#include "scheduler/daemon/config/value.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/log_file.h"
@@ -38,17 +39,6 @@ struct daemon_options {
 	bool foreground;
 };
 
-static bool parse_port(const char *text, uint16_t *out)
-{
-	char *end;
-	unsigned long port = strtoul(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || port == 0 || port > UINT16_MAX)
-		return false;
-	*out = (uint16_t)port;
-	return true;
-}
-
 /* Returns -1 to go on, otherwise the exit code. */
 static int parse_options(int argc, char **argv, struct daemon_options *out)
 {
@@ -59,6 +49,7 @@ static int parse_options(int argc, char **argv, struct daemon_options *out)
 		{"help", no_argument, NULL, 'h'},	   {NULL, 0, NULL, 0},
 	};
 	const char *log = getenv("KFDSCHEDD_LOG");
+	uint64_t port;
 	int c;
 
 	if (log && strcmp(log, "debug") == 0)
@@ -73,8 +64,10 @@ static int parse_options(int argc, char **argv, struct daemon_options *out)
 			out->socket = optarg;
 			break;
 		case 'm':
-			if (parse_port(optarg, &out->metrics_port))
+			if (value_number(optarg, 1, UINT16_MAX, &port)) {
+				out->metrics_port = (uint16_t)port;
 				break;
+			}
 			log_error("--metrics %s: must be a port, 1..65535", optarg);
 			return 2;
 		case 'f':

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,4 +120,52 @@ void memory_prepare(void)
 		log_info("not all of the daemon's memory can be locked, so the scheduler is "
 			 "late if the machine swaps: raise the limit of locked memory "
 			 "(LimitMEMLOCK=infinity, ulimit -l unlimited)");
+}
+
+/* ---- shared mappings ---- */
+
+#define MAPPINGS 64u
+
+struct map_range {
+	void *start;
+	size_t size;
+};
+
+/* Lists the shared mappings that this process can write, except the one at `keep`. Returns their
+ * number or a negative errno. */
+static int writable_mappings(const void *keep, struct map_range out[static MAPPINGS])
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	char *line = NULL, rights[5];
+	size_t room = 0;
+	int n = 0, error;
+
+	if (!maps)
+		return -errno;
+	while (n >= 0 && getline(&line, &room, maps) > 0) {
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, rights) != 3 || rights[1] != 'w' ||
+		    rights[3] != 's' || start == (unsigned long)(uintptr_t)keep)
+			continue;
+		if ((uint32_t)n == MAPPINGS)
+			n = -E2BIG;
+		else
+			out[n++] = (struct map_range){(void *)(uintptr_t)start, end - start};
+	}
+	error = ferror(maps) ? -EIO : 0;
+	free(line);
+	fclose(maps);
+	return error ? error : n;
+}
+
+int memory_unshare(const void *keep, bool unmap)
+{
+	struct map_range ranges[MAPPINGS];
+	int n = writable_mappings(keep, ranges);
+
+	for (int i = 0; i < n; i++)
+		if (unmap ? munmap(ranges[i].start, ranges[i].size) < 0
+			  : mprotect(ranges[i].start, ranges[i].size, PROT_READ) < 0)
+			return -errno;
+	return n < 0 ? n : 0;
 }

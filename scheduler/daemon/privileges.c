@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/seccomp_filter.h"
 
 #define NICE (-15)
 #define NICE_ADMISSION (-5)
@@ -38,26 +37,7 @@ static void keep(const cap_value_t *wanted, int count, bool effective)
 	cap_free(next);
 }
 
-static void confine(enum filter_role role, uint64_t *refused)
-{
-	int error;
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		log_error("cannot set no-new-privs: %s", strerror(errno));
-	error = filter_install(role, refused);
-	if (error)
-		log_error("cannot install the seccomp filter: %s; continuing without it. The "
-			  "kernel needs CONFIG_SECCOMP_FILTER",
-			  strerror(-error));
-}
-
 static const cap_value_t rights[] = {CAP_SYS_PTRACE, CAP_SYS_NICE};
-
-void privilege_watchdog(uint64_t *refused)
-{
-	keep(rights, 2, false);
-	confine(FILTER_WATCHDOG, refused);
-}
 
 /* The loop and the executors must not wait for a CPU behind the processes that they schedule,
  * and they use very little CPU time. Programs that run in real time for long use the lowest
@@ -74,40 +54,21 @@ void privilege_urgent(bool log_failure)
 			 "scheduler is late on a busy host (it needs CAP_SYS_NICE)");
 }
 
-void privilege_worker(uint64_t *refused)
+void privilege_drop(enum filter_role role, uint64_t *refused)
 {
-	keep(NULL, 0, false);
-	confine(FILTER_WORKER, refused);
-}
+	bool reads = role == FILTER_EXECUTOR || role == FILTER_READER;
+	int error;
 
-void privilege_admission(uint64_t *refused)
-{
-	keep(rights, 2, true);
-	(void)setpriority(PRIO_PROCESS, 0, NICE_ADMISSION);
-	keep(NULL, 0, false);
-	confine(FILTER_ADMISSION, refused);
-}
-
-void privilege_metrics(uint64_t *refused)
-{
-	keep(NULL, 0, false);
-	confine(FILTER_METRICS, refused);
-}
-
-void privilege_record(uint64_t *refused)
-{
-	keep(NULL, 0, false);
-	confine(FILTER_RECORD, refused);
-}
-
-void privilege_executor(uint64_t *refused)
-{
-	keep(rights, 1, true);
-	confine(FILTER_EXECUTOR, refused);
-}
-
-void privilege_reader(uint64_t *refused)
-{
-	keep(rights, 1, true);
-	confine(FILTER_READER, refused);
+	if (role == FILTER_ADMISSION) {
+		keep(rights, 2, true);
+		(void)setpriority(PRIO_PROCESS, 0, NICE_ADMISSION);
+	}
+	keep(rights, role == FILTER_WATCHDOG ? 2 : reads, reads);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		log_error("cannot set no-new-privs: %s", strerror(errno));
+	error = filter_install(role, refused);
+	if (error)
+		log_error("cannot install the seccomp filter: %s; continuing without it. The "
+			  "kernel needs CONFIG_SECCOMP_FILTER",
+			  strerror(-error));
 }

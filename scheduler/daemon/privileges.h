@@ -20,33 +20,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Drops the privileges of the watchdog, once it has opened all that it needs. */
-void privilege_watchdog(uint64_t *refused);
+#include "scheduler/daemon/seccomp_filter.h"
 
 /* First step of a worker, an executor process or kfdschedd-read: makes both capabilities
  * effective, and sets a real-time priority or, if that is not allowed, a higher one. `log_failure`: log
  * if neither is allowed. */
 void privilege_urgent(bool log_failure);
 
-/* Drops all capabilities of the worker permanently, before it receives anything from outside. */
-void privilege_worker(uint64_t *refused);
-
-/* Drops all capabilities but CAP_SYS_PTRACE, and installs the filter of an executor process or
- * of kfdschedd-read. */
-void privilege_executor(uint64_t *refused);
-
-/* As privilege_executor(), for kfdschedd-read. */
-void privilege_reader(uint64_t *refused);
-
-/* Drops all capabilities of kfdschedd-door (greeter.h) permanently. Before that it sets a higher
- * priority if that is allowed; not a real-time priority, because any local user can keep this
- * process busy. */
-void privilege_admission(uint64_t *refused);
-
-/* Drops all capabilities of the process that serves metrics, before it accepts a connection. */
-void privilege_metrics(uint64_t *refused);
-
-/* The same for the process that writes a recording (record.h) or the log (log_file.h). */
-void privilege_record(uint64_t *refused);
+/*
+ * Drops the capabilities that the process does not need, permanently, and installs the filter of
+ * `role`. Called before the process receives anything from outside; by the watchdog once it has
+ * opened all that it needs. The watchdog keeps both permitted, an executor process and kfdschedd-read
+ * keep CAP_SYS_PTRACE, and all others none. Before that, a higher priority is set for kfdschedd-door
+ * if that is allowed; not a real-time priority, because any local user can keep that process busy.
+ */
+void privilege_drop(enum filter_role role, uint64_t *refused);
 
 #endif

@@ -194,165 +194,6 @@ static const int doors[] = {
 	SCMP_SYS(geteuid),
 };
 
-/* The fcntl(2) commands of a worker. F_SETOWN and F_SETSIG could send a signal to any process,
- * so they are not in the list. */
-static const unsigned fcntls[] = {
-	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS,
-};
-
-/* The ptrace(2) requests of a tracer that does not change its targets: no access to memory or
- * registers. */
-static const unsigned traces[] = {
-	PTRACE_INTERRUPT,
-	PTRACE_CONT,
-	PTRACE_LISTEN,
-	PTRACE_DETACH,
-};
-
-static const uint32_t driver_ioctls[] = {KFDABI_IOC_GET_VERSION & IOCTL_MASK,
-					 KFDABI_IOC_DBG_TRAP &IOCTL_MASK};
-
-static const uint32_t client_ioctls[] = {SIOCOUTQ}; /* has a client read all that was sent to it? */
-static const uint32_t reader_ioctls[] = {NS_GET_TGID_FROM_PIDNS & IOCTL_MASK};
-
-static uint64_t *refused_calls;
-static uint64_t refused_here;		   /* number of calls refused to this process */
-static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: refused and logged */
-
-static int allow(scmp_filter_ctx filter, int call)
-{
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
-}
-
-static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < count && !error; i++)
-		error = allow(filter, calls[i]);
-	return error;
-}
-
-/* For abort(3). A filter is installed by the process to which it applies, so getpid() is the
- * right number. Only the watchdog's filter, which its children inherit, allows signals to
- * others. */
-static int allow_abort(scmp_filter_ctx filter)
-{
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-}
-
-/* Priorities, limits and signals, for the calling process only. */
-static int allow_on_itself(scmp_filter_ctx filter, bool worker)
-{
-	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				     SCMP_A0(SCMP_CMP_EQ, 0));
-
-	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 1,
-					 SCMP_A0(SCMP_CMP_EQ, 0));
-	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2,
-					 SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS),
-					 SCMP_A1(SCMP_CMP_EQ, 0));
-	if (!error && worker)
-		error = allow_abort(filter);
-	return error;
-}
-
-static int allow_ioctls(scmp_filter_ctx filter, const uint32_t *list, size_t count)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < count && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-					 SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_MASK, list[i]));
-	return error;
-}
-
-/* PTRACE_SEIZE without options, because PTRACE_O_EXITKILL would kill the target when its tracer
- * ends. */
-static int allow_tracing(scmp_filter_ctx filter)
-{
-	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
-				     SCMP_A0(SCMP_CMP_EQ, PTRACE_SEIZE), SCMP_A3(SCMP_CMP_EQ, 0));
-
-	for (size_t i = 0; i < COUNT(traces) && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
-					 SCMP_A0(SCMP_CMP_EQ, traces[i]));
-	return error;
-}
-
-static int allow_driver(scmp_filter_ctx filter)
-{
-	int error = allow_ioctls(filter, driver_ioctls, COUNT(driver_ioctls));
-
-	return error ? error : allow_tracing(filter);
-}
-
-static int allow_clients(scmp_filter_ctx filter)
-{
-	int error = allow_all(filter, sockets, COUNT(sockets));
-
-	return error ? error : allow_ioctls(filter, client_ioctls, COUNT(client_ioctls));
-}
-
-/* The log may be a socket. */
-static int allow_log(scmp_filter_ctx filter)
-{
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 2,
-				SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO), SCMP_A4(SCMP_CMP_EQ, 0));
-}
-
-/* Calls that depend on arguments. */
-static int allow_some(scmp_filter_ctx filter, enum filter_role role)
-{
-	bool worker = role != FILTER_WATCHDOG; /* any role but the watchdog */
-	const scmp_datum_t never =
-		O_WRONLY | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | (worker ? O_CREAT : 0);
-	int error;
-
-	/* Open for reading; and /dev/kfd for reading and writing. No role may truncate a file,
-	 * and only the watchdog may create one (its lock). */
-	error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				 SCMP_A2(SCMP_CMP_MASKED_EQ, never, 0));
-	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
-					 SCMP_A1(SCMP_CMP_MASKED_EQ, never, 0));
-	if (!error && (role == FILTER_EXECUTOR || role == FILTER_WATCHDOG))
-		error = allow_driver(filter);
-	if (!error && (role == FILTER_READER || role == FILTER_WATCHDOG))
-		error = allow_ioctls(filter, reader_ioctls, COUNT(reader_ioctls));
-	if (!error && (role == FILTER_EXECUTOR || role == FILTER_READER))
-		error = allow_log(filter);
-	if (!error)
-		error = allow_on_itself(filter, worker);
-	for (size_t i = 0; i < COUNT(fcntls) && !error && worker; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-					 SCMP_A1(SCMP_CMP_EQ, fcntls[i]));
-	/* Children of the watchdog can create threads; the watchdog can create processes, too. A
-	 * filter cannot read the flags of clone3, so clone3 fails with ENOSYS and the C library
-	 * uses clone. */
-	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-					 SCMP_A0(SCMP_CMP_MASKED_EQ,
-						 NAMESPACES | (worker ? CLONE_THREAD : 0),
-						 worker ? CLONE_THREAD : 0));
-	if (!error && worker)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-					 SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
-	if (!error && worker)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-					 SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA));
-	/* for sd_notify and for names of users */
-	if (!error && !worker)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-					 SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
-	return error;
-}
-
 /* Calls that HTTP over a listening socket needs. No file can be opened; the only new descriptors
  * are accepted connections. */
 static const int servers[] = {
@@ -360,23 +201,92 @@ static const int servers[] = {
 	SCMP_SYS(mremap), SCMP_SYS(getrandom),
 };
 
-static int allow_serving(scmp_filter_ctx filter)
-{
-	static const int memory[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect)};
-	static const unsigned flags[] = {F_GETFL, F_SETFL};
-	int error = allow_all(filter, servers, COUNT(servers));
+/* Sets of roles. */
+#define ROLE(name) (1u << FILTER_##name)
+#define WATCHDOG ROLE(WATCHDOG)
+#define WORKERS (ROLE(WORKER) | ROLE(EXECUTOR) | ROLE(READER))
+#define TRACERS (ROLE(EXECUTOR) | WATCHDOG)
+#define LOGGERS (ROLE(EXECUTOR) | ROLE(READER) | ROLE(RECORD))
 
-	if (!error)
-		error = allow_all(filter, sockets, COUNT(sockets));
+static const struct {
+	unsigned roles;
+	const int *calls;
+	size_t count;
+} lists[] = {
+	{~0u, basic, COUNT(basic)},
+	{WORKERS | WATCHDOG, common, COUNT(common)},
+	{ROLE(WORKER) | ROLE(METRICS) | WATCHDOG, sockets, COUNT(sockets)},
+	{WATCHDOG, watchdogs, COUNT(watchdogs)},
+	{ROLE(ADMISSION), doors, COUNT(doors)},
+	{ROLE(METRICS), servers, COUNT(servers)},
+};
+
+/* flags of open(2) */
+#define CHANGES (O_WRONLY | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+/* Conditions on argument n. */
+#define IS(n, value) SCMP_A##n(SCMP_CMP_EQ, value)
+#define MASKED(n, mask, value) SCMP_A##n(SCMP_CMP_MASKED_EQ, mask, value)
+#define IOCTL(request) MASKED(1, IOCTL_MASK, (request)&IOCTL_MASK)
+
+/* Calls that depend on arguments: `count` conditions, all of which must hold. */
+static const struct {
+	unsigned roles;
+	int call;
+	unsigned count;
+	struct scmp_arg_cmp when[2];
+} rules[] = {
+	/* Open for reading; and /dev/kfd for reading and writing. No role may truncate a file,
+	 * and only the watchdog may create one (its lock). */
+	{WATCHDOG, SCMP_SYS(openat), 1, {MASKED(2, CHANGES, 0)}},
+	{WATCHDOG, SCMP_SYS(open), 1, {MASKED(1, CHANGES, 0)}},
+	{WORKERS, SCMP_SYS(openat), 1, {MASKED(2, CHANGES | O_CREAT, 0)}},
+	{WORKERS, SCMP_SYS(open), 1, {MASKED(1, CHANGES | O_CREAT, 0)}},
+	/* The driver, and the ptrace(2) requests of a tracer that does not change its targets: no
+	 * access to memory or registers. PTRACE_SEIZE without options, because PTRACE_O_EXITKILL
+	 * would kill the target when its tracer ends. */
+	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_GET_VERSION)}},
+	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_DBG_TRAP)}},
+	{TRACERS, SCMP_SYS(ptrace), 2, {IS(0, PTRACE_SEIZE), IS(3, 0)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_INTERRUPT)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_CONT)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_LISTEN)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_DETACH)}},
+	{ROLE(READER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(NS_GET_TGID_FROM_PIDNS)}},
+	/* Has a client read all that was sent to it? */
+	{ROLE(WORKER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(SIOCOUTQ)}},
+	/* The log may be a socket. */
+	{LOGGERS, SCMP_SYS(sendto), 2, {IS(0, STDERR_FILENO), IS(4, 0)}},
+	/* Priorities and limits, for the calling process only. */
+	{WORKERS | WATCHDOG, SCMP_SYS(prlimit64), 1, {IS(0, 0)}},
+	{WORKERS | WATCHDOG, SCMP_SYS(sched_setscheduler), 1, {IS(0, 0)}},
+	{WORKERS | WATCHDOG, SCMP_SYS(setpriority), 2, {IS(0, PRIO_PROCESS), IS(1, 0)}},
+	/* F_SETOWN and F_SETSIG could send a signal to any process, so they are not in the list. */
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_DUPFD)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_DUPFD_CLOEXEC)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_GETFD)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_SETFD)}},
+	{WORKERS | ROLE(METRICS), SCMP_SYS(fcntl), 1, {IS(1, F_GETFL)}},
+	{WORKERS | ROLE(METRICS), SCMP_SYS(fcntl), 1, {IS(1, F_SETFL)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_ADD_SEALS)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_GET_SEALS)}},
+	/* Children of the watchdog can create threads; kfdschedd-door can create processes, and
+	 * the watchdog both. */
+	{WATCHDOG, SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES, 0)}},
+	{ROLE(ADMISSION), SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES | CLONE_THREAD, 0)}},
+	{WORKERS, SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD)}},
+	{ROLE(ADMISSION), SCMP_SYS(prctl), 1, {IS(0, PR_SET_PDEATHSIG)}},
+	{WORKERS, SCMP_SYS(prctl), 1, {IS(0, PR_SET_NAME)}},
+	{WORKERS, SCMP_SYS(prctl), 1, {IS(0, PR_SET_VMA)}},
+	/* for sd_notify and for names of users */
+	{WATCHDOG, SCMP_SYS(socket), 1, {IS(0, AF_UNIX)}},
 	/* No executable memory, so that no code can be written. */
-	for (size_t i = 0; i < COUNT(memory) && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, memory[i], 1,
-					 SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	for (size_t i = 0; i < COUNT(flags) && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-					 SCMP_A1(SCMP_CMP_EQ, flags[i]));
-	return error ? error : allow_abort(filter);
-}
+	{ROLE(METRICS), SCMP_SYS(mmap), 1, {MASKED(2, PROT_EXEC, 0)}},
+	{ROLE(METRICS), SCMP_SYS(mprotect), 1, {MASKED(2, PROT_EXEC, 0)}},
+};
+
+static uint64_t *refused_calls;
+static uint64_t refused_here;		   /* number of calls refused to this process */
+static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: refused and logged */
 
 /* The register with the result of a system call, in the context of a signal handler. */
 #if defined(__x86_64__)
@@ -404,42 +314,32 @@ static void refuse(int signal, siginfo_t *info, void *context)
 }
 #endif
 
-/* The process that accepts connections: calls that depend on arguments. */
-static int allow_admission(scmp_filter_ctx filter)
+static int allow(scmp_filter_ctx filter, int call, unsigned count, const struct scmp_arg_cmp *when)
 {
-	int error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-
-	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-					 SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACES | CLONE_THREAD, 0));
-	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-					 SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG));
-	return error;
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, count, when);
 }
 
-static int allow_role(scmp_filter_ctx filter, enum filter_role role)
+static int allow_role(scmp_filter_ctx filter, unsigned role)
 {
-	int error = allow_all(filter, basic, COUNT(basic));
+	/* For abort(3). A filter is installed by the process to which it applies, so getpid() is
+	 * the right number. Only the watchdog's filter, which its children inherit, allows signals
+	 * to others. */
+	const struct scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
+	int error = 0;
 
-	if (error)
-		return error;
-	if (role == FILTER_METRICS)
-		return allow_serving(filter);
-	if (role == FILTER_RECORD) {
-		error = allow_log(filter);
-		return error ? error : allow_abort(filter);
-	}
-	if (role == FILTER_ADMISSION) {
-		error = allow_all(filter, doors, COUNT(doors));
-		return error ? error : allow_admission(filter);
-	}
-	error = allow_all(filter, common, COUNT(common));
-	if (!error && (role == FILTER_WORKER || role == FILTER_WATCHDOG))
-		error = allow_clients(filter);
-	if (!error && role == FILTER_WATCHDOG)
-		error = allow_all(filter, watchdogs, COUNT(watchdogs));
-	return error ? error : allow_some(filter, role);
+	for (size_t i = 0; i < COUNT(lists); i++)
+		for (size_t j = 0; j < lists[i].count && !error && role & lists[i].roles; j++)
+			error = allow(filter, lists[i].calls[j], 0, NULL);
+	for (size_t i = 0; i < COUNT(rules) && !error; i++)
+		if (role & rules[i].roles)
+			error = allow(filter, rules[i].call, rules[i].count, rules[i].when);
+	if (!error && role & (WORKERS | ROLE(METRICS) | ROLE(RECORD)))
+		error = allow(filter, SCMP_SYS(tgkill), 1, &itself);
+	/* A filter cannot read the flags of clone3, so clone3 fails with ENOSYS and the C library
+	 * uses clone. */
+	if (!error && role & (WORKERS | WATCHDOG | ROLE(ADMISSION)))
+		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return error;
 }
 
 int filter_install(enum filter_role role, uint64_t *refused)
@@ -462,7 +362,7 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	/* Otherwise a call of another architecture's table would kill the thread. */
 	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
 	if (!error)
-		error = allow_role(filter, role);
+		error = allow_role(filter, 1u << role);
 	if (!error)
 		error = seccomp_load(filter);
 	seccomp_release(filter);

@@ -25,7 +25,6 @@
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/loop.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics_http.h"
 #include "scheduler/daemon/metrics/metrics_share.h"
@@ -34,6 +33,7 @@
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/seccomp_filter.h"
 #include "scheduler/daemon/systemd.h"
+#include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
 #define CHECK_NS (50 * MS)	     /* period of the watchdog's loop */
@@ -414,7 +414,8 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 {
 	w->signals = watchdog_signals();
 	w->shared = shared_page(sizeof(*w->shared));
-	w->executors = w->shared ? executors_create(&w->shared->refused_calls) : NULL;
+	w->executors =
+		w->shared ? executors_create(w->files, FILES, &w->shared->refused_calls) : NULL;
 	w->admission_process.shared = shared_page(sizeof(*w->admission_process.shared));
 	if (w->signals < 0 || !w->executors || !w->admission_process.shared || open_channel(w) ||
 	    (metrics_http_listener() >= 0 && metrics_share_create())) {
@@ -436,8 +437,6 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 				w->reader_ends[1]},
 	       OWN_FILES * sizeof(*w->files));
 	record_files(w->files + OWN_FILES);
-	for (int i = 0; i < FILES; i++)
-		executors_without(w->executors, w->files[i]);
 	return 0;
 }
 
@@ -455,7 +454,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 	if (watchdog_open(&w, listener))
 		return 1;
 	memory_prepare();
-	privilege_watchdog(&w.shared->refused_calls);
+	privilege_drop(FILTER_WATCHDOG, &w.shared->refused_calls);
 	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
 	p[1] = (struct pollfd){.fd = executors_want_fd(w.executors), .events = POLLIN};
 	for (;;) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the modules of the worker share: the table of clients, the core, the configuration in force,
- * the time of the loop iteration, and the file descriptors that the loop watches. loop.h has the
- * loop itself, and is above all other modules.
+ * The worker process: one loop that decides (loop.c). It scans the shared memory of the clients,
+ * passes events to the core (scheduler/core), passes the core's actions to executors, and never waits
+ * for any of them.
+ *
+ * What its modules share: the table of clients, the core, the configuration in force,
+ * the time of the loop iteration, and the file descriptors that the loop watches.
  *
  * Threads: the worker's loop only.
  */
@@ -20,6 +23,8 @@
 #include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/nodes.h"
 #include "scheduler/daemon/recording/feed.h"
+
+struct executors;
 
 #define WORKER_CLIENTS ADMISSION_SLOTS
 
@@ -120,6 +125,15 @@ void worker_unwatch(struct worker *worker, int fd);
  * to no client, or to one that has ended. */
 struct client *worker_event_client(const struct worker *worker, uint64_t data,
 				   enum worker_event *kind);
+
+/*
+ * The main function of the worker process. `channel` is its end of the channel from
+ * kfdschedd-door (greeter.h), `reader` its end of the connection to kfdschedd-read (reader.h).
+ * Returns the exit code of the process: 0 after all clients have been resumed, 1 if it could not
+ * start.
+ */
+int worker_run(int channel, int reader, const struct reload *reload, struct shared_state *shared,
+	       struct admission_state *admission_state, struct executors *executors);
 
 /* Begins to load the client of an event that is handled soon. */
 void worker_prefetch(const struct worker *worker, uint64_t data);

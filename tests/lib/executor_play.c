@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/daemon/executor/executor_run.h"
 #include "scheduler/daemon/executor/executor_table.h"
+#include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
 #include "scheduler/daemon/privileges.h"
@@ -198,8 +198,9 @@ void privilege_urgent(bool log_failure)
 	(void)log_failure;
 }
 
-void privilege_executor(uint64_t *refused)
+void privilege_drop(enum filter_role role, uint64_t *refused)
 {
+	(void)role;
 	(void)refused;
 }
 

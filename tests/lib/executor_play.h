@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An executor process of the daemon (executor_run.h) whose targets have no GPU: the debug sessions
+ * An executor process of the daemon (executor_run.c) whose targets have no GPU: the debug sessions
  * are played, so that suspend and resume succeed at once. A target is a process that sleeps. The
  * program plays the worker; it links executor.c and executor_run.c, but not kfd/debug_target.c.
  *

@@ -19,7 +19,7 @@
 #include "scheduler/daemon/admission/users.h"
 #include "scheduler/daemon/config/owners.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/mappings.h"
+#include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/seccomp_filter.h"
 
@@ -501,14 +501,14 @@ int admission_run(const struct admission_process *admission_process)
 	admission.refuses = set_both(SO_PASSRIGHTS, 0) == 0;
 	error = admission.refuses ? 0 : set_both(SO_PASSCRED, 1);
 	if (!error)
-		error = mappings_read_only(admission_process->shared);
+		error = memory_unshare(admission_process->shared, false);
 	if (error) {
 		log_error("the process that accepts connections cannot start: %s",
 			  strerror(-error));
 		return 1;
 	}
 	reload_take(admission_process->reload, &admission.config_number, &admission.config);
-	privilege_admission(&admission_process->shared->refused_calls);
+	privilege_drop(FILTER_ADMISSION, &admission_process->shared->refused_calls);
 	admission.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (admission.epoll < 0 ||
 	    watch(EPOLL_CTL_ADD, admission_process->listener, EPOLLIN, SOURCE_LISTENER, 0) ||

@@ -141,7 +141,7 @@ struct client {
 	uint64_t hung_up_ns;
 	/* when another process ended its session; 0: never, or already handled */
 	uint64_t lost_ns;
-	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon
+	/* level at which the client itself carries out holds (client_scan.h); NONE: the daemon
 	 * uses a session */
 	enum client_shm_level hold_cmd_level;
 	/* copies of words in `shm`, as of the last scan */
@@ -176,7 +176,7 @@ struct client {
 	struct log_share log;
 
 	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
-	/* hold_command.c has evaluated if it can be held; false: the next scan does */
+	/* a scan has evaluated if it can be held; false: the next scan does */
 	bool evaluated;
 	bool hold_cmd_pending; /* a command has not been acknowledged yet */
 	bool hold_acked;       /* the client has acknowledged that it holds itself */

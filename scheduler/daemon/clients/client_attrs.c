@@ -94,7 +94,7 @@ static void find_attrs(struct worker *worker, struct client *client)
 	const struct proc_attrs *subject = &attrs->subject;
 	const char *group;
 
-	if (!client->external) /* the rules for external processes are in external_rules.h */
+	if (!client->external) /* the rules for external processes are in external.c */
 		rules_match(&worker->config.rules, subject, &attrs->verdict);
 	authority_match(&worker->config.authority, subject, &attrs->can_preempt,
 			&attrs->preemptible_by);

@@ -10,6 +10,11 @@
  * Deferred scans are counted in the status (`shm_scans_deferred`). A client that exceeds its own
  * limit, not only that of its user, is named in the log once.
  *
+ * Clients that carry out holds themselves: KFDSHIM_LEVEL self, gate or weight, and clients that
+ * have fallen to level self or gate (client_level.h). An action of the core becomes a command in
+ * the shared memory of the client (HOLD_CMD), and a scan finds its acknowledgement. The daemon opens
+ * no debug session on such a process and does not trace it.
+ *
  * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_SCAN_H
@@ -34,6 +39,10 @@ void scan_late(struct worker *worker, uint64_t now);
 
 /* Removes a client that has ended. */
 void scan_limit_forget(struct worker *worker, struct client *client);
+
+/* Called in each sweep for a client with hold_cmd_level: handles a command that was not
+ * acknowledged within 1 s. */
+void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Returns the time at which scan_late() is due; UINT64_MAX if no scan is deferred. */
 uint64_t scan_next_ns(const struct worker *worker);

@@ -15,16 +15,23 @@
  * - A DESTROY_QUEUE sleeps while the queue is suspended. The process does not announce it, so
  *   all threads of the process are checked ten times a second while it is suspended.
  *
- * None of this costs anything while there are no such processes.
+ * Rules with `shim = no`: once a second, the processes that use the driver and have no shim are
+ * compared with these rules, and the first matching rule gives the process its priority. Other
+ * rules do not apply to such processes, because a rule for processes with the shim must not cause
+ * the daemon to trace other processes. Of the effects of a rule only the priority counts, and level =
+ * observe, which exempts the process. A control request about a process overrides all rules
+ * (control.h).
+ *
+ * None of this costs anything while there are no such processes and no such rules.
  *
  * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_H
 
-#include <jansson.h>
-
 #include "scheduler/daemon/worker.h"
+
+struct sysfs_queue;
 
 /*
  * Applies a request that process `pid` has this priority, 0 to 14, or PRIORITY_UNSET, which
@@ -43,10 +50,6 @@
 int external_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
 		 size_t size);
 
-/* The same because of the rule `rule`. Not called for a process that has a priority by request. */
-int external_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
-			 const char *rule, char *problem, size_t size);
-
 /* Returns the name of the rule that gave the process its priority; empty: a request did. */
 const char *external_rule(const struct external *external);
 
@@ -54,7 +57,14 @@ const char *external_rule(const struct external *external);
  * does what is due. */
 void external_overdue(struct worker *worker, struct client *client, uint64_t now);
 
-/* Appends its queues, as sysfs shows them, to a JSON array. */
-void external_queues_json(const struct external *external, json_t *list);
+/* The attributes of an external process may have changed: evaluates the rules for it again. */
+void external_rules_again(struct worker *worker, struct client *client);
+
+/* Called in each loop iteration; works for 2 ms at most. The first calls also give processes their
+ * priority again that a request has set in an earlier worker (saved_state.h). */
+void external_rules_check(struct worker *worker, uint64_t now);
+
+/* Returns its queues, as sysfs shows them; valid until the next call of external_overdue(). */
+const struct sysfs_queue *external_queues(const struct external *external, uint32_t *count);
 
 #endif

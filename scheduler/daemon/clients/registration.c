@@ -12,8 +12,6 @@
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/client_scan.h"
 #include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/clients/external_rules.h"
-#include "scheduler/daemon/clients/hold_command.h"
 #include "scheduler/daemon/operator/control.h"
 #include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/operator/lease.h"

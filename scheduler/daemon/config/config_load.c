@@ -11,12 +11,195 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/config/keys.h"
+#include "scheduler/daemon/config/value.h"
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
 #define HOUR (3600 * S)
 #define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* the range of slo_us in struct client_shm */
+
+/* ---- keys: the kind of each value, its bounds, and where it is stored ---- */
+
+#define KEY_ALLOWED 160 /* bytes of a text of key_allowed() */
+
+/* How the value of a key is parsed, and the meaning of `min` and `max`. */
+enum key_kind {
+	KEY_TIME,	  /* uint64_t in ns, min..max; the text has a unit */
+	KEY_MICROSECONDS, /* the same; the text is in microseconds, without a unit */
+	KEY_COUNT,	  /* uint32_t, min..max */
+	KEY_PERCENT,	  /* uint32_t, min..max; the text has a percent sign */
+	KEY_YES_NO,	  /* bool */
+	KEY_POLICY,	  /* KEY_POLICY and KEY_SHARE: a field of struct config_node */
+	KEY_SHARE,
+	KEY_ADMIN_GROUP,
+	KEY_GRANT,
+	KEY_UIDS, /* KEY_UIDS to KEY_SHIM: a condition of struct rule */
+	KEY_GIDS,
+	KEY_CGROUPS,
+	KEY_EXECUTABLES,
+	KEY_CONTAINERS,
+	KEY_SHIM,
+	KEY_PRIORITY, /* KEY_PRIORITY to KEY_SLO: an effect of struct rule */
+	KEY_LEVEL,
+	KEY_GROUP,
+	KEY_SLO,
+	KEY_LISTEN,
+	KEY_LOG_LEVEL,
+};
+
+/* One key of a section. */
+struct config_key {
+	const char *name;
+	enum key_kind kind;
+	uint64_t min, max;
+	size_t offset; /* in struct config, of KEY_TIME to KEY_YES_NO */
+	bool again;    /* the key can be repeated */
+};
+
+/* Allowed values; a kind with bounds also has these. */
+static const char *const allowed[] = {
+	[KEY_TIME] = "a number with its unit (us, ms, s)",
+	[KEY_MICROSECONDS] = "a whole number of microseconds",
+	[KEY_COUNT] = "a whole number",
+	[KEY_PERCENT] = "whole percent",
+	[KEY_YES_NO] = "yes or no",
+	[KEY_SHARE] = "whole percent",
+	[KEY_ADMIN_GROUP] = "an existing group, by name or number",
+	[KEY_GRANT] = "SUBJECT over TARGET, each of them `uid NAME`, `gid NAME`, `cgroup "
+		      "/PATTERN` or `all`, at most 64 grants",
+	[KEY_UIDS] = "existing users, by name or number, at most 8, separated by commas",
+	[KEY_GIDS] = "existing groups, by name or number, at most 8, separated by commas",
+	[KEY_CGROUPS] = "patterns that begin with /, at most 8, separated by commas",
+	[KEY_EXECUTABLES] = "patterns that begin with /, at most 8, separated by commas",
+	[KEY_CONTAINERS] = "the first 6 to 64 hexadecimal digits (0-9, a-f) of an id, at most 8, "
+			   "separated by commas",
+	[KEY_SHIM] = "yes or no",
+	[KEY_PRIORITY] = "online, offline, 0..15, or none (observed, never scheduled)",
+	[KEY_LEVEL] = "auto, trap, self, gate, weight or observe",
+	[KEY_GROUP] = "a name of letters, digits, `.`, `_`, `-`, at most 63",
+	[KEY_SLO] = "a number with its unit (us, ms, s)",
+	[KEY_LISTEN] = "off or 127.0.0.1:PORT",
+	[KEY_LOG_LEVEL] = "info or debug",
+};
+
+/* Returns a description of the allowed values, which completes "KEY = VALUE: must be". May use
+ * the buffer `text`. */
+static const char *key_allowed(const struct config_key *key, char text[static KEY_ALLOWED])
+{
+	bool percent = key->kind == KEY_PERCENT || key->kind == KEY_SHARE;
+	uint64_t unit = key->kind == KEY_MICROSECONDS ? 1000 : 1;
+	char low[24], high[24];
+
+	if (key->kind == KEY_POLICY)
+		return policy_names();
+	if (!key->max)
+		return allowed[key->kind];
+	snprintf(low, sizeof(low), "%llu%s", (unsigned long long)(key->min / unit),
+		 percent ? "%" : "");
+	snprintf(high, sizeof(high), "%llu%s", (unsigned long long)(key->max / unit),
+		 percent ? "%" : "");
+	if (key->kind == KEY_TIME || key->kind == KEY_SLO) {
+		value_time_text(key->min, low);
+		value_time_text(key->max, high);
+	}
+	snprintf(text, KEY_ALLOWED, "%s, %s..%s", allowed[key->kind], low, high);
+	return text;
+}
+
+/* The kinds of conditions, and those of effects, are in the order of their bits. */
+static bool take_condition(struct rule *rule, enum key_kind kind, const char *text)
+{
+	rule->conditions |= 1u << (kind - KEY_UIDS);
+	switch (kind) {
+	case KEY_UIDS:
+		return rules_take_uids(&rule->uids, text);
+	case KEY_GIDS:
+		return rules_take_gids(&rule->gids, text);
+	case KEY_CGROUPS:
+		return rules_take_paths(&rule->cgroups, text);
+	case KEY_EXECUTABLES:
+		return rules_take_paths(&rule->executables, text);
+	case KEY_CONTAINERS:
+		return rules_take_containers(&rule->containers, text);
+	default:
+		return value_yes_no(text, &rule->shim);
+	}
+}
+
+static bool take_effect(struct rule *rule, const struct config_key *key, const char *text)
+{
+	uint64_t ns;
+
+	rule->effects |= 1u << (key->kind - KEY_PRIORITY);
+	switch (key->kind) {
+	case KEY_PRIORITY:
+		if (strcmp(text, "none") != 0)
+			return protocol_priority(text, &rule->priority) == 0;
+		rule->priority = PRIORITY_UNSET;
+		return true;
+	case KEY_LEVEL:
+		return protocol_level(text, &rule->level) == 0;
+	case KEY_GROUP:
+		return value_name(text, rule->group, sizeof(rule->group));
+	default:
+		if (!value_time(text, key->min, key->max, &ns))
+			return false;
+		rule->slo_us = (uint32_t)(ns / 1000);
+		return true;
+	}
+}
+
+static bool take_figure(void *at, const struct config_key *key, const char *text)
+{
+	uint64_t unit = key->kind == KEY_MICROSECONDS ? 1000 : 1, number;
+
+	if (key->kind == KEY_YES_NO)
+		return value_yes_no(text, at);
+	if (key->kind == KEY_PERCENT)
+		return value_percent(text, (uint32_t)key->min, (uint32_t)key->max, at);
+	if (key->kind == KEY_TIME ? !value_time(text, key->min, key->max, &number)
+				  : !value_number(text, key->min / unit, key->max / unit, &number))
+		return false;
+	if (key->kind == KEY_COUNT)
+		*(uint32_t *)at = (uint32_t)number;
+	else
+		*(uint64_t *)at = number * unit;
+	return true;
+}
+
+/* Parses `text` and stores it in *config, or in *target, which is the object that the section
+ * describes (struct config_node or struct rule). Returns false if the value is not allowed. */
+static bool key_take(struct config *config, void *target, const struct config_key *key,
+		     const char *text)
+{
+	struct config_node *node = target;
+
+	if (key->kind <= KEY_YES_NO)
+		return take_figure((char *)config + key->offset, key, text);
+	if (key->kind >= KEY_PRIORITY && key->kind <= KEY_SLO)
+		return take_effect(target, key, text);
+	switch (key->kind) {
+	case KEY_POLICY:
+		return policy_parse(text, &node->policy.rule) == 0;
+	case KEY_SHARE:
+		return value_percent(text, (uint32_t)key->min, (uint32_t)key->max,
+				     &node->policy.share_percent);
+	case KEY_ADMIN_GROUP:
+		config->authority.has_admin_group = true;
+		return value_group(text, &config->authority.admin_group);
+	case KEY_GRANT:
+		return rules_take_grant(&config->authority, text);
+	case KEY_LISTEN:
+		return value_listen(text, &config->metrics_port);
+	case KEY_LOG_LEVEL:
+		config->verbose = strcmp(text, "debug") == 0;
+		return config->verbose || strcmp(text, "info") == 0;
+	default:
+		return take_condition(target, key->kind, text);
+	}
+}
+
+/* ---- sections and their keys ---- */
 
 /* State of the parser while a file is read. */
 struct config_reading {
@@ -95,11 +278,9 @@ static const struct {
 
 /* ---- problems ---- */
 
-static bool bad(struct config_reading *r, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* Records a problem; only the first one is kept. Always returns false. */
-static bool bad(struct config_reading *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool bad(struct config_reading *r, const char *format,
+						      ...)
 {
 	va_list args;
 
@@ -110,15 +291,6 @@ static bool bad(struct config_reading *r, const char *format, ...)
 	vsnprintf(r->problem, sizeof(r->problem), format, args);
 	va_end(args);
 	return false;
-}
-
-static void list_keys(const struct section *section, char *text, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < section->key_count && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-					 section->keys[i].name);
 }
 
 /* ---- sections ---- */
@@ -198,12 +370,9 @@ static const struct section sections[] = {
 
 static bool end_section(struct config_reading *r)
 {
-	const char *missing;
+	const char *missing = r->section && r->section->end ? r->section->end(r) : NULL;
 	int line = r->line;
 
-	if (!r->section || !r->section->end)
-		return true;
-	missing = r->section->end(r);
 	if (!missing)
 		return true;
 	r->line = r->section_line;
@@ -256,19 +425,23 @@ static bool is_retired(struct config_reading *r, const char *name)
 	return false;
 }
 
-static bool take_key(struct config_reading *r, const char *name, const char *value)
+/* Handler for inih. Returns 1 if the key was accepted, 0 at a problem. The name of the section is not
+ * used, because inih cuts it after 49 characters. */
+static int take_key(void *user, const char *section_name, const char *name, const char *value)
 {
+	struct config_reading *r = user;
 	const struct section *section = r->section;
 	char known[256] = "", text[KEY_ALLOWED];
-	size_t i = 0;
+	size_t i = 0, used = 0;
 
+	(void)section_name;
 	if (!section)
 		return bad(r, "%s precedes any section header, such as [scheduler]", name);
 	if (is_retired(r, name))
 		return true;
-	while (i < section->key_count && strcmp(section->keys[i].name, name) != 0)
-		i++;
-	list_keys(section, known, sizeof(known));
+	for (; i < section->key_count && strcmp(section->keys[i].name, name) != 0; i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 section->keys[i].name);
 	if (i == section->key_count)
 		return bad(r, "unknown key %s in [%s]; known keys are %s", name, section->word,
 			   known);
@@ -288,8 +461,7 @@ static bool take_key(struct config_reading *r, const char *name, const char *val
  * headings of sections. */
 static bool read_key(struct config_reading *r, const char *line)
 {
-	char copy[CONFIG_LINE_MAX + 1];
-	char *end;
+	char copy[CONFIG_LINE_MAX + 1], *end;
 
 	if (line[0] != '[')
 		return true;
@@ -337,13 +509,6 @@ static char *next_line(char *line, int room, void *user)
 	return line;
 }
 
-/* Handler for inih. Returns 1 if the key was accepted, 0 at a problem. */
-static int take(void *user, const char *section, const char *name, const char *value)
-{
-	(void)section; /* unused because inih cuts it after 49 characters */
-	return take_key(user, name, value);
-}
-
 /* ---- file ---- */
 
 /* Opens the file. Returns 0, or a negative errno with a short reason in *why. */
@@ -383,7 +548,7 @@ void config_default(struct config *out)
 
 static void parse(struct config_reading *r)
 {
-	int line = ini_parse_stream(next_line, r, take, r);
+	int line = ini_parse_stream(next_line, r, take_key, r);
 
 	if (line > 0 && (!r->problem[0] || line < r->problem_line)) {
 		r->line = line;

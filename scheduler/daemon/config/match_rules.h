@@ -151,7 +151,7 @@ void authority_match(const struct authority *authority, const struct proc_attrs 
 		     uint64_t *preemptor, uint64_t *victim);
 
 /*
- * Reads the attributes of `pid` in /proc (subject.c). That can block (reader.h), so only
+ * Reads the attributes of `pid` in /proc. That can block (reader.h), so only
  * kfdschedd-read calls it. An attribute that cannot be read stays empty, and so matches no
  * condition. `shim` is set to false. The result belongs to the intended process only if that
  * process still lives afterwards; the caller checks its pidfd.

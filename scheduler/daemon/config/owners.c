@@ -1,55 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/config/owners.h"
 
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/daemon/config/value.h"
+
 #define LINE_BYTES 512
-
-static bool parse_number(const char *text, uint32_t *out)
-{
-	unsigned long long value;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	value = strtoull(text, &end, 10);
-	if (*end || value > UINT32_MAX)
-		return false;
-	*out = (uint32_t)value;
-	return true;
-}
-
-/* A user name or a number. */
-static bool parse_user(const char *text, uid_t *out)
-{
-	const struct passwd *user;
-	uint32_t number;
-
-	if (parse_number(text, &number)) {
-		*out = number;
-		return true;
-	}
-	user = *text ? getpwnam(text) : NULL;
-	if (user)
-		*out = user->pw_uid;
-	return user != NULL;
-}
 
 /* Parses USER:FIRST:COUNT. Writes NUL bytes into `line` at the colons. */
 static bool parse_line(char *line, struct owner_range *out)
 {
 	char *first = strchr(line, ':'), *count = first ? strchr(first + 1, ':') : NULL;
+	uint64_t first_uid, uids;
 
 	if (!count)
 		return false;
 	*first++ = '\0';
 	*count++ = '\0';
-	return parse_number(first, &out->first) && parse_number(count, &out->count) &&
-	       out->count > 0 && out->first > 0 && parse_user(line, &out->owner);
+	if (!value_number(first, 1, UINT32_MAX, &first_uid) ||
+	    !value_number(count, 1, UINT32_MAX, &uids))
+		return false;
+	out->first = (uid_t)first_uid;
+	out->count = (uint32_t)uids;
+	return value_user(line, &out->owner);
 }
 
 static void add_line(struct owners *out, char *line)

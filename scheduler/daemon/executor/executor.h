@@ -3,7 +3,7 @@
  * Executors, the worker's side. An executor is a thread that makes all driver calls on one
  * target for as long as the target is registered, because before Linux 6.12.103 only the thread
  * that traces a target can make them. The threads for the targets of one tenant are in one
- * process (executor_run.h), which the watchdog starts (executors.h). So a driver call that
+ * process (executor_run.c), which the watchdog starts (executors.h). So a driver call that
  * cannot be killed blocks the sessions of one tenant only.
  *
  * Threads: the worker's loop only, except executor_send().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/executor/executor_run.h"
+#include "scheduler/daemon/executor/executors.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -19,6 +19,8 @@
 
 #include "common/clock.h"
 #include "common/ratelimit.h"
+#include "common/wait.h"
+#include "common/wait_epoll.h"
 #include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
@@ -470,16 +472,6 @@ static void check_all(struct check *check)
 	check->due_ns = clock_ns() + check->wait_ns;
 }
 
-/* Returns the time for epoll_wait(2) until the check, ms, rounded up. */
-static int until_check(const struct check *check)
-{
-	uint64_t now = check->due_ns ? clock_ns() : 0;
-
-	if (!check->due_ns)
-		return -1;
-	return now < check->due_ns ? (int)((check->due_ns - now + 999999) / 1000000) : 0;
-}
-
 static void session_event(uint64_t serial, uint32_t events)
 {
 	struct executor_target *target;
@@ -500,7 +492,8 @@ static void *wait_for_events(void *arg)
 	struct check check = {0};
 
 	for (;;) {
-		int n = epoll_wait(epoll_fd, events, EVENTS, until_check(&check));
+		int n = epoll_until_ns(epoll_fd, events, EVENTS,
+				       check.due_ns ? check.due_ns : WAIT_FOREVER);
 
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u64)
@@ -553,7 +546,7 @@ int executor_run(struct executor_table *table, uint32_t number, int outcome_fd, 
 	}
 	memory_lock();
 	privilege_urgent(false);
-	privilege_executor(refused);
+	privilege_drop(FILTER_EXECUTOR, refused);
 	error = begin_events();
 	if (error) {
 		log_error("an executor process cannot start: %s", strerror(-error));

@@ -15,7 +15,6 @@
 #include "common/own_names.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executor/executor.h"
-#include "scheduler/daemon/executor/executor_run.h"
 #include "scheduler/daemon/log.h"
 
 #define MS 1000000ull
@@ -24,7 +23,6 @@
 #define WORK_CHECKS 20u
 #define QUIT_NS (200 * MS)     /* time from the request to quit to the kill */
 #define END_MAX_NS (1000 * MS) /* time from the kill to a log message */
-#define UNNEEDED 16	       /* see executors_without() */
 
 /* Observation of a slot, to detect a driver call that does not return. */
 struct executor_seen {
@@ -42,25 +40,26 @@ struct child_process {
 struct executors {
 	struct executor_table *table;
 	int done_fd, want_fd;
-	int unneeded[UNNEEDED];
+	const int *files; /* `count` descriptors; see executors_create() */
+	size_t count;
 	uint64_t *refused;
 	struct child_process processes[EXECUTOR_PROCESSES];
 	struct executor_seen seen[EXECUTOR_SLOTS];
 };
 
-struct executors *executors_create(uint64_t *refused)
+struct executors *executors_create(const int *files, size_t count, uint64_t *refused)
 {
 	struct executors *executors = calloc(1, sizeof(*executors));
 
 	if (!executors)
 		return NULL;
+	executors->files = files;
+	executors->count = count;
 	executors->refused = refused;
 	executors->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	executors->want_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	executors->table = mmap(NULL, sizeof(*executors->table), PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	for (int i = 0; i < UNNEEDED; i++)
-		executors->unneeded[i] = -1;
 	if (executors->done_fd >= 0 && executors->want_fd >= 0 && executors->table != MAP_FAILED)
 		return executors;
 	free(executors);
@@ -88,15 +87,6 @@ void executors_close(const struct executors *executors)
 	close(executors->want_fd);
 }
 
-void executors_without(struct executors *executors, int fd)
-{
-	for (int i = 0; i < UNNEEDED; i++)
-		if (executors->unneeded[i] < 0) {
-			executors->unneeded[i] = fd;
-			return;
-		}
-}
-
 static uint32_t state_of(const struct executors *executors, uint32_t number)
 {
 	return __atomic_load_n(&executors->table->processes[number].state, __ATOMIC_ACQUIRE);
@@ -121,9 +111,9 @@ static void start(struct executors *executors, uint32_t number, uint64_t now)
 	process->logged = false;
 	pid = daemon_child_start(&process->child, now);
 	if (pid == 0) {
-		for (int i = 0; i < UNNEEDED; i++)
-			if (executors->unneeded[i] >= 0)
-				close(executors->unneeded[i]);
+		for (size_t i = 0; i < executors->count; i++)
+			if (executors->files[i] >= 0)
+				close(executors->files[i]);
 		close(executors->want_fd);
 		_exit(executor_run(executors->table, number, executors->done_fd,
 				   executors->refused));

@@ -12,14 +12,27 @@
 #define KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_EXECUTORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct executors;
 struct executor_table;
 
-/* Creates the table and the eventfds. `refused` as in seccomp_filter.h. Returns NULL with errno on
- * failure. */
-struct executors *executors_create(uint64_t *refused);
+/*
+ * The main function of an executor process (kfdschedd-exec). It has one thread for each target of a
+ * tenant, one that takes new targets, and one that waits for events of sessions and for signals of
+ * targets. Serves the slots of process `number`, and writes
+ * `done_fd` when there is an outcome. `refused` as in seccomp_filter.h.
+ *
+ * Returns the exit code of the process: 0 after 3 s without a target, because the driver refuses
+ * to change the partitions of a GPU while a process has /dev/kfd open.
+ */
+int executor_run(struct executor_table *table, uint32_t number, int done_fd, uint64_t *refused);
+
+/* Creates the table and the eventfds. `files`: the descriptors that executor processes do not need
+ * and close when they start (-1: none); must stay valid. `refused` as in seccomp_filter.h. Returns
+ * NULL with errno on failure. */
+struct executors *executors_create(const int *files, size_t count, uint64_t *refused);
 
 /* For the worker: the table; the eventfd that is written when there is an outcome; and the
  * eventfd by which the worker requests a process, on which the watchdog waits. */
@@ -29,9 +42,6 @@ int executors_want_fd(const struct executors *executors);
 
 /* Closes both eventfds, in a process that uses neither. */
 void executors_close(const struct executors *executors);
-
-/* Registers a descriptor that executor processes do not need and close; at most 16. -1: nothing. */
-void executors_without(struct executors *executors, int fd);
 
 /* Called in each iteration of the watchdog's loop: starts, checks and ends executor processes.
  * Does not return in a new executor process. `children`: a child may have ended or stopped since

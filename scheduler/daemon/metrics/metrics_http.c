@@ -267,6 +267,6 @@ int metrics_http_run(void)
 		log_error("metrics cannot be served: %s", strerror(error ? -error : ENOMEM));
 		return 1;
 	}
-	privilege_metrics(&metrics_share_counts()->refused_calls);
+	privilege_drop(FILTER_METRICS, &metrics_share_counts()->refused_calls);
 	return serve(server);
 }

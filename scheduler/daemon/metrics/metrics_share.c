@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/mappings.h"
+#include "scheduler/daemon/memory.h"
 
 #define SLOTS 2u
 #define READ_TRIES 8 /* more than enough, because one snapshot a second is written */
@@ -83,7 +83,7 @@ struct metrics_reader *metrics_share_counts(void)
 int metrics_share_read_only(void)
 {
 	written = NULL;
-	return mappings_unmap(reader);
+	return memory_unshare(reader, true);
 }
 
 bool metrics_share_current(void)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/json_util.h"
 
 #define RETRY_NS 20000000u
 #define SNDBUF_BYTES 100000 /* bytes; room for several hundred events */
@@ -66,88 +67,53 @@ static struct {
 
 /* ---- JSON ---- */
 
-static json_t *known(uint64_t value)
-{
-	return value ? json_integer((json_int_t)value) : json_null();
-}
-
-static json_t *text_or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
-static json_t *priority_json(int priority)
-{
-	return priority == PRIORITY_UNSET ? json_null() : json_integer(priority);
-}
-
-static void set_by_json(json_t *json, const struct daemon_event *event)
-{
-	json_object_set_new(json, "by_pid",
-			    event->by_operator ? json_integer(event->by_pid) : json_null());
-	json_object_set_new(json, "by_uid",
-			    event->by_operator ? json_integer(event->by_uid) : json_null());
-}
-
-static void set_act(json_t *json, const struct daemon_event *event)
+static json_t *act_json(const struct daemon_event *event)
 {
 	json_t *nodes = json_array();
 
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && event->gpu_ids[i]; i++)
 		json_array_append_new(nodes, json_integer(event->gpu_ids[i]));
-	json_object_set_new(json, "gpu_ids", nodes);
-	json_object_set_new(json, "level", json_string(event->level));
-	json_object_set_new(json, "reason", text_or_null(event->cause));
-	json_object_set_new(json, "cause_pid", known((uint64_t)event->cause_pid));
-	json_object_set_new(json, "cause_gpu_id", known(event->cause_gpu_id));
-	json_object_set_new(json, "latency_us",
-			    event->has_latency ? json_integer((json_int_t)event->latency_us)
-					       : json_null());
-	json_object_set_new(json, "duration_us", json_integer((json_int_t)event->duration_us));
-	json_object_set_new(json, "error",
-			    event->error ? json_string(strerror(-event->error)) : json_null());
+	return json_pack("{so ss ss? so so so sI ss?}", "gpu_ids", nodes, "level", event->level,
+			 "reason", event->cause, "cause_pid",
+			 json_number(event->cause_pid, event->cause_pid), "cause_gpu_id",
+			 json_number(event->cause_gpu_id, event->cause_gpu_id), "latency_us",
+			 json_number(event->has_latency, (int64_t)event->latency_us), "duration_us",
+			 (json_int_t)event->duration_us, "error",
+			 event->error ? strerror(-event->error) : NULL);
 }
 
-static void set_policy(json_t *json, const struct daemon_event *event)
+/* What an event of this kind has besides the process. */
+static json_t *details_json(const struct daemon_event *event)
 {
-	json_object_set_new(json, "gpu_id", known(event->gpu_id));
-	json_object_set_new(json, "policy", json_string(policy_name(event->policy)));
-	json_object_set_new(json, "share_percent",
-			    policy_takes_share(event->policy) ? json_integer(event->share_percent)
-							      : json_null());
-	set_by_json(json, event);
-}
+	bool by = event->by_operator;
 
-static void set_details(json_t *json, const struct daemon_event *event)
-{
 	switch (event->kind) {
 	case EVENT_LISTENING:
-		json_object_set_new(json, "worker_pid", json_integer(event->pid));
-		break;
+		return json_pack("{si}", "worker_pid", (int)event->pid);
 	case EVENT_CAME:
-		json_object_set_new(json, "priority", priority_json(event->priority));
-		json_object_set_new(json, "uid", json_integer(event->uid));
-		break;
-	case EVENT_LEVEL:
-		json_object_set_new(json, "level", json_string(event->level));
-		/* fall through */
+		return json_pack("{so sI}", "priority",
+				 json_number(event->priority != PRIORITY_UNSET, event->priority),
+				 "uid", (json_int_t)event->uid);
 	case EVENT_WENT:
-		json_object_set_new(json, "reason", json_string(event->reason));
-		break;
-	case EVENT_SUSPEND:
-	case EVENT_RESUME:
-		set_act(json, event);
-		break;
+		return json_pack("{ss}", "reason", event->reason);
+	case EVENT_LEVEL:
+		return json_pack("{ss ss}", "level", event->level, "reason", event->reason);
 	case EVENT_PRIORITY:
-		json_object_set_new(json, "priority", priority_json(event->priority));
-		set_by_json(json, event);
-		break;
+		return json_pack("{so so so}", "priority",
+				 json_number(event->priority != PRIORITY_UNSET, event->priority),
+				 "by_pid", json_number(by, event->by_pid), "by_uid",
+				 json_number(by, event->by_uid));
 	case EVENT_LEASE:
-		json_object_set_new(json, "leased", json_boolean(event->leased));
-		break;
+		return json_pack("{sb}", "leased", (int)event->leased);
 	case EVENT_POLICY:
-		set_policy(json, event);
-		break;
+		return json_pack(
+			"{so ss so so so}", "gpu_id", json_number(event->gpu_id, event->gpu_id),
+			"policy", policy_name(event->policy), "share_percent",
+			json_number(policy_takes_share(event->policy), event->share_percent),
+			"by_pid", json_number(by, event->by_pid), "by_uid",
+			json_number(by, event->by_uid));
+	default:
+		return act_json(event);
 	}
 }
 
@@ -162,12 +128,14 @@ static json_t *event_to_json(const struct daemon_event *event)
 	};
 	json_t *json = json_pack("{sI sI ss}", "number", (json_int_t)event->number, "time_us",
 				 (json_int_t)event->time_us, "kind", names[event->kind]);
+	json_t *details = details_json(event);
 
 	if (event->kind != EVENT_LISTENING && event->kind != EVENT_POLICY) {
 		json_object_set_new(json, "pid", json_integer(event->pid));
 		json_object_set_new(json, "comm", json_string(event->comm));
 	}
-	set_details(json, event);
+	json_object_update(json, details);
+	json_decref(details);
 	return json;
 }
 

@@ -13,6 +13,7 @@
 #include "common/json_util.h"
 #include "common/text.h"
 #include "kfd/exception_json.h"
+#include "kfd/sysfs.h"
 #include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/operator/status.h"
 
@@ -67,6 +68,23 @@ static json_t *queue_json(const struct client_shm_queue *q)
 			 (int)(q->state == CLIENT_SHM_QUEUE_ACTIVE));
 }
 
+static void external_queues_json(const struct external *external, json_t *list)
+{
+	uint32_t n;
+	const struct sysfs_queue *q = external_queues(external, &n);
+
+	for (; n; n--, q++)
+		json_array_append_new(
+			list,
+			json_pack("{sI sI ss ss? sn sI sn sn sn sn sn}", "id", (json_int_t)q->id,
+				  "gpu_id", (json_int_t)q->gpu_id, "type", sysfs_type_name(q),
+				  "not_suspendable",
+				  sysfs_is_compute(q) ? NULL : "only compute queues are suspended",
+				  "ring_address", "ring_bytes", (json_int_t)q->ring_bytes,
+				  "rptr_address", "wptr_address", "hsa_queue", "priority",
+				  "active"));
+}
+
 json_t *status_queues(const struct client *client, uint32_t *at)
 {
 	uint32_t end = client_shm_queue_end(client->shm), few = *at + STATUS_PIECE;
@@ -102,31 +120,18 @@ static void count_queue(struct queue_count counts[CLIENT_SHM_NODES], uint32_t gp
 	}
 }
 
-static void count_external(struct queue_count counts[CLIENT_SHM_NODES], const struct client *client)
-{
-	json_t *list = json_array(), *queue;
-	size_t i;
-
-	external_queues_json(client->external, list);
-	json_array_foreach(list, i, queue)
-	{
-		const char *type = json_string_value(json_object_get(queue, "type"));
-
-		count_queue(counts, (uint32_t)json_integer_value(json_object_get(queue, "gpu_id")),
-			    type && strcmp(type, "compute") == 0);
-	}
-	json_decref(list);
-}
-
 json_t *status_queue_counts(const struct client *client)
 {
 	struct queue_count counts[CLIENT_SHM_NODES] = {0};
-	uint32_t end = client->external ? 0 : client_shm_queue_end(client->shm);
+	uint32_t end = client->external ? 0 : client_shm_queue_end(client->shm), n = 0;
+	const struct sysfs_queue *queues = NULL;
 	struct client_shm_queue queue;
 	json_t *list = json_array();
 
 	if (client->external)
-		count_external(counts, client);
+		queues = external_queues(client->external, &n);
+	for (uint32_t i = 0; i < n; i++)
+		count_queue(counts, queues[i].gpu_id, sysfs_is_compute(&queues[i]));
 	for (uint32_t i = 0; i < end; i++)
 		if (client_shm_queue_read(client->shm, i, &queue) == 0)
 			count_queue(counts, queue.gpu_id,
@@ -182,20 +187,9 @@ static json_t *plain(const char *text)
 /* Remaining time of the lease, us; -1: until a command disconnects; null: no lease. */
 static json_t *lease_json(const struct client *client, uint64_t now)
 {
-	if (!client->control.leased)
-		return json_null();
-	if (client->control.lease_ns <= now)
-		return json_integer(-1);
-	return json_integer((json_int_t)((client->control.lease_ns - now) / 1000));
-}
+	uint64_t end = client->control.lease_ns;
 
-/* The rule of the configuration that set the attributes; null: none. */
-static json_t *rule_json(const struct client *client)
-{
-	const char *rule =
-		client->external ? external_rule(client->external) : client->attrs.verdict.rule;
-
-	return rule[0] ? json_string(rule) : json_null();
+	return json_number(client->control.leased, end <= now ? -1 : (int64_t)((end - now) / 1000));
 }
 
 static json_t *times_json(const struct core_view *view)
@@ -229,6 +223,9 @@ static const char *const states[] = {"running", "suspending", "suspended", "resu
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct core_view view = {0};
+	/* of the configuration, that set the attributes */
+	const char *rule =
+		client->external ? external_rule(client->external) : client->attrs.verdict.rule;
 	char name[16];
 	bool fine;
 
@@ -238,15 +235,14 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	       !client->level.error;
 	peer_name(client->peer.pid, name);
 	return json_pack(
-		"{sI so sI ss sb so ss sb so so so ss ss ss? ss ss sb sb sI sI sI sI so sI so so}",
+		"{sI so sI ss sb so ss sb so so ss? ss ss ss? ss ss sb sb sI sI sI sI so sI so so}",
 		"pid", (json_int_t)client->peer.pid, "own_pid",
-		client->peer.own_pid ? json_integer(client->peer.own_pid) : json_null(),
-		"pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
-		(int)!client->external, "priority",
-		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
+		json_number(client->peer.own_pid, client->peer.own_pid), "pid_namespace",
+		(json_int_t)client->peer.pid_ns, "comm", name, "shim", (int)!client->external,
+		"priority", json_number(client->priority != PRIORITY_UNSET, client->priority),
 		"role", role(client->priority), "priority_override",
 		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
-		plain(client->group), "rule", rule_json(client), "level",
+		plain(client->group), "rule", rule[0] ? rule : NULL, "level",
 		client_present_level(client, &view), "reason", fine ? "" : client->reason.text,
 		"reason_code", fine ? NULL : reason_name(client->reason.code), "runtime",
 		runtime_name(client->runtime), "state", states[view.state], "active",
@@ -268,17 +264,16 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 	peer_name(client->peer.pid, name);
 	return json_pack("{sI ss sb so ss ss ss sb sI sI so}", "pid", (json_int_t)client->peer.pid,
 			 "comm", name, "shim", (int)!client->external, "priority",
-			 client->priority == PRIORITY_UNSET ? json_null()
-							    : json_integer(client->priority),
-			 "role", role(client->priority), "level",
-			 client_present_level(client, &view), "state", states[view.state], "active",
-			 (int)view.active, "suspends", (json_int_t)view.suspends, "suspended_us",
+			 json_number(client->priority != PRIORITY_UNSET, client->priority), "role",
+			 role(client->priority), "level", client_present_level(client, &view),
+			 "state", states[view.state], "active", (int)view.active, "suspends",
+			 (json_int_t)view.suspends, "suspended_us",
 			 (json_int_t)(view.suspended_ns / 1000), "time_us", times_json(&view));
 }
 
 static json_t *share_json(struct core_policy policy)
 {
-	return policy_takes_share(policy.rule) ? json_integer(policy.share_percent) : json_null();
+	return json_number(policy_takes_share(policy.rule), policy.share_percent);
 }
 
 static json_t *nodes_json(const struct worker *worker, uint64_t now)
@@ -337,21 +332,17 @@ static json_t *count_json(const uint64_t *at)
 json_t *status_head(const struct worker *worker, uint64_t now)
 {
 	struct core_policy policy = core_policy_of(worker->core, 0);
-	json_t *root, *daemon;
 
-	root = json_pack("{s{sI sI sI ss so sI so so} so so}", "daemon", "pid",
+	return json_pack("{s{sI sI sI ss so sI so so ss so so} so so}", "daemon", "pid",
 			 (json_int_t)getppid(), "worker_pid", (json_int_t)getpid(), "uptime_us",
 			 (json_int_t)((now - worker->shared->started_ns) / 1000), "policy",
 			 policy_name(policy.rule), "share_percent", share_json(policy),
 			 "slow_suspend_us",
 			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",
-			 connections_json(worker), "executors", executors_json(), "nodes",
+			 connections_json(worker), "executors", executors_json(), "version",
+			 KFDSHIM_VERSION, "worker_restarts", count_json(&worker->shared->restarts),
+			 "refused_calls", count_json(&worker->shared->refused_calls), "nodes",
 			 nodes_json(worker, now), "totals", totals_json(&worker->totals));
-	daemon = json_object_get(root, "daemon");
-	json_object_set_new(daemon, "version", json_string(KFDSHIM_VERSION));
-	json_object_set_new(daemon, "worker_restarts", count_json(&worker->shared->restarts));
-	json_object_set_new(daemon, "refused_calls", count_json(&worker->shared->refused_calls));
-	return root;
 }
 
 /* ---- dump of shared memory ---- */
@@ -359,9 +350,7 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 /* Age of a time in us; null: it has not happened; 0: in the future, which a client can write. */
 static json_t *age(uint64_t then_ns, uint64_t now_ns)
 {
-	if (then_ns == 0)
-		return json_null();
-	return json_integer(then_ns < now_ns ? (json_int_t)((now_ns - then_ns) / 1000) : 0);
+	return json_number(then_ns, then_ns < now_ns ? (int64_t)((now_ns - then_ns) / 1000) : 0);
 }
 
 static json_t *shm_queue_json(uint32_t slot, const struct client_shm_queue *q)
@@ -417,19 +406,15 @@ static json_t *shm_nodes_json(const struct client_shm *shm, uint64_t now_ns)
 
 static json_t *shm_event_json(const struct client_shm_event *event, uint64_t now_ns)
 {
-	json_t *json = json_pack(
-		"{sI so sI ss sI}", "number", (json_int_t)event->number, "age_us",
-		age(event->ns, now_ns), "monotonic_us", (json_int_t)(event->ns / 1000), "kind",
-		client_shm_event_name(event->kind), "value", (json_int_t)event->value);
-
 	/* An event of the process as a whole has gpu_id 0 and no queue. */
-	json_object_set_new(json, "context",
-			    event->gpu_id ? json_integer(event->context) : json_null());
-	json_object_set_new(json, "queue_id",
-			    event->gpu_id ? json_integer(event->queue_id) : json_null());
-	json_object_set_new(json, "gpu_id",
-			    event->gpu_id ? json_integer(event->gpu_id) : json_null());
-	return json;
+	bool of_queue = event->gpu_id != 0;
+
+	return json_pack("{sI so sI ss sI so so so}", "number", (json_int_t)event->number, "age_us",
+			 age(event->ns, now_ns), "monotonic_us", (json_int_t)(event->ns / 1000),
+			 "kind", client_shm_event_name(event->kind), "value",
+			 (json_int_t)event->value, "context", json_number(of_queue, event->context),
+			 "queue_id", json_number(of_queue, event->queue_id), "gpu_id",
+			 json_number(of_queue, event->gpu_id));
 }
 
 json_t *status_client_shm_events(const struct client_shm *shm, uint64_t *at, uint64_t newest,

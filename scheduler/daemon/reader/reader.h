@@ -63,7 +63,7 @@ uint64_t reader_next(void);
  * 0: no further one. */
 uint64_t reader_replied(void);
 
-/* the asker of external_rules.h, which runs in each loop iteration */
+/* the asker of external_rules_check(), which runs in each loop iteration */
 #define READER_RULES 1u
 
 /* Begins code that may call the functions below. `asker`, which is not 0, identifies the code,

@@ -7,7 +7,6 @@
 #include "kfd/ptrace.h"
 #include "scheduler/daemon/clients/external_target.h"
 #include "scheduler/daemon/config/match_rules.h"
-#include "scheduler/daemon/mappings.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/reader/reader.h"
@@ -63,10 +62,10 @@ int reader_run(int socket, const void *counts, uint64_t *refused)
 	struct reader_request request;
 	ssize_t n;
 
-	(void)mappings_read_only(counts);
+	(void)memory_unshare(counts, false);
 	memory_lock();
 	privilege_urgent(false);
-	privilege_reader(refused);
+	privilege_drop(FILTER_READER, refused);
 	for (;;) {
 		struct reader_reply reply = {0};
 

@@ -173,7 +173,7 @@ int record_run(uint64_t *refused)
 {
 	int error;
 
-	privilege_record(refused);
+	privilege_drop(FILTER_RECORD, refused);
 	error = record_copy(pipe_ends[0], file, header_bytes, RECORD_BYTES_MAX);
 	filter_report();
 	if (error > 0)

@@ -8,8 +8,8 @@
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/executor/executor_table.h"
-#include "scheduler/daemon/loop.h"
 #include "scheduler/daemon/metrics/metrics.h"
+#include "scheduler/daemon/worker.h"
 #include "tests/system/seeded/calls.h"
 #include "tests/system/seeded/files.h"
 #include "tests/system/seeded/images.h"
@@ -227,7 +227,7 @@ static void watchdog_iterate(void)
 static void run_watchdog(void *arg)
 {
 	(void)arg;
-	it.executors = executors_create(&it.shared.refused_calls);
+	it.executors = executors_create(NULL, 0, &it.shared.refused_calls);
 	it.table = executors_table(it.executors);
 	for (;;) {
 		watchdog_iterate();

@@ -5,7 +5,7 @@
 #define KFDSHIM_TESTS_SEEDED_IMAGES_H
 
 #include "channel/agent_abi.h"
-#include "scheduler/daemon/executor/executor_run.h"
+#include "scheduler/daemon/executor/executors.h"
 
 #define AGENT_IMAGES 6
 

@@ -388,13 +388,9 @@ void privilege_urgent(bool wanted)
 	(void)wanted;
 }
 
-void privilege_worker(uint64_t *refused)
+void privilege_drop(enum filter_role role, uint64_t *refused)
 {
-	(void)refused;
-}
-
-void privilege_executor(uint64_t *refused)
-{
+	(void)role;
 	(void)refused;
 }
 

@@ -26,7 +26,6 @@
 
 #include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/config/reload.h"
-#include "scheduler/daemon/landlock.h"
 #include "tests/lib/processes.h"
 
 static char directory[] = "/tmp/kfdshim-landlock-XXXXXX";
