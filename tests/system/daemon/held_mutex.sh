@@ -3,7 +3,8 @@
 # Proves: if other driver calls of a process hold its mutex, so that each suspend waits longer than
 # slow_suspend_us, the daemon does not blame the GPU and suspends the process again and again. If
 # the GPU itself takes long, the process is not suspended any more after three slow suspends in a
-# row (SLOW=1), and the status gives the reason. A wait of more than 4 s, the first after quick
+# row (SLOW=1), and the status gives the reason; nor does it get another session (AUTO=auto: its
+# level may change). A wait of more than 4 s, the first after quick
 # suspends, is not taken for the reset of a queue either (FIRST=1). LEVEL=self: the same for a
 # process that suspends itself.
 set -eu
@@ -20,7 +21,7 @@ printf '[scheduler]\nslow_suspend_us = 50000\nhold_over = no\n' >"$work/patient.
 start_daemon
 start_online
 export PINNING=$work/pinning LD_PRELOAD=$PINNING_LIBRARY:$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline
-KFDSHIM_LEVEL=${LEVEL:-trap} "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 >/dev/null \
+KFDSHIM_LEVEL=${AUTO:-${LEVEL:-trap}} "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 >/dev/null \
 	2>>"$work/log" &
 offline=$!
 unset LD_PRELOAD
@@ -39,6 +40,17 @@ has_waited() {
 	grep -qE "process $offline .* (after a wait of $1 us for|its suspend took $1 us while) other driver calls" \
 		"$work/log"
 }
+if [ -n "${AUTO:-}" ]; then
+	for _ in {1..3}; do
+		cycle || fail "not suspended: $(status | jq -c .processes)"
+	done
+	until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"gate\"" ||
+		fail "not at level gate: $(status | jq -c .processes)"
+	sleep 20
+	says ".processes[]|select(.pid == $offline)|.level == \"gate\"" ||
+		fail "level trap again: $(status | jq -c .processes)"
+	exit
+fi
 if [ -n "${SLOW:-}" ]; then
 	times=0
 	while cycle; do
