@@ -13,6 +13,7 @@
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/clock.h"
+#include "common/json_util.h"
 #include "common/text.h"
 
 #define MOST_US (7 * 86400e6)
