@@ -11,7 +11,7 @@
 enum kind { NO_SLOT, CP_SLOT, SDMA_SLOT, OTHER_SLOT };
 
 /* The registers of a hardware slot (HQD) that KFD owns. */
-struct slot {
+struct hqd_slot {
 	uint32_t gpu_id;
 	uint32_t xcc;
 	enum observe_type type; /* AQL, PM4, SDMA or XGMI; valid only if active */
@@ -33,13 +33,13 @@ struct hqd_reader {
 
 	/* The slot whose registers are being read; line: its heading, words: registers so far. */
 	enum kind kind;
-	struct slot slot;
+	struct hqd_slot slot;
 	size_t line;
 	unsigned words;
 	uint32_t now[REGISTERS_MAX];
 };
 
-static void cp_slot(struct slot *slot, const uint32_t *words)
+static void cp_slot(struct hqd_slot *slot, const uint32_t *words)
 {
 	bool aql = (words[HQD_PQ_CONTROL] & SLOT_BASED_WPTR) == SLOT_BASED_AQL;
 
@@ -49,7 +49,7 @@ static void cp_slot(struct slot *slot, const uint32_t *words)
 	slot->ring = words_pair(&words[HQD_PQ_BASE]) << 8;
 }
 
-static void sdma_slot(struct slot *slot, const uint32_t *words, const struct topology_gpu *gpu)
+static void sdma_slot(struct hqd_slot *slot, const uint32_t *words, const struct topology_gpu *gpu)
 {
 	slot->active = words[SDMA_RB_CNTL] & RB_ENABLE;
 	slot->type = words_engine(gpu, slot->pipe);
@@ -57,8 +57,8 @@ static void sdma_slot(struct slot *slot, const uint32_t *words, const struct top
 	slot->ring = words_pair(&words[SDMA_RB_BASE]) << 8;
 }
 
-static void describe(struct observe_queue *queue, const struct slot *slot, const uint32_t *words,
-		     const struct topology_gpu *gpu)
+static void describe(struct observe_queue *queue, const struct hqd_slot *slot,
+		     const uint32_t *words, const struct topology_gpu *gpu)
 {
 	const enum observe_source by = OBSERVE_HQD;
 
@@ -75,7 +75,7 @@ static void describe(struct observe_queue *queue, const struct slot *slot, const
 
 /* Doorbell and ring address together identify a queue: the same ring address can occur in two
  * processes. */
-static bool is_ring(const struct observe_queue *queue, const struct slot *slot)
+static bool is_ring(const struct observe_queue *queue, const struct hqd_slot *slot)
 {
 	return queue->gpu_id == slot->gpu_id &&
 	       queue->field[OBSERVE_RING_ADDRESS].value == slot->ring &&
@@ -84,7 +84,7 @@ static bool is_ring(const struct observe_queue *queue, const struct slot *slot)
 		       observe_is_compute(slot->type);
 }
 
-static void count_slot(struct observe_queue *queue, const struct slot *slot)
+static void count_slot(struct observe_queue *queue, const struct hqd_slot *slot)
 {
 	observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
 	queue->field[OBSERVE_HQDS].value++;
@@ -96,7 +96,7 @@ static void count_slot(struct observe_queue *queue, const struct slot *slot)
 
 static int add_slot(struct hqd_reader *h)
 {
-	const struct slot *slot = &h->slot;
+	const struct hqd_slot *slot = &h->slot;
 	struct observe_queue *queue = NULL;
 
 	if (!slot->active)
@@ -148,7 +148,7 @@ static void begin_slot(struct hqd_reader *h, const struct lines *lines, enum kin
 	h->kind = h->gpu ? kind : OTHER_SLOT;
 	h->line = lines->number;
 	h->words = 0;
-	h->slot = (struct slot){.gpu_id = h->gpu_id, .xcc = xcc, .pipe = pipe};
+	h->slot = (struct hqd_slot){.gpu_id = h->gpu_id, .xcc = xcc, .pipe = pipe};
 	if (!h->gpu && !h->unknown)
 		h->unknown = words_unknown(h->text, h->gpu_id, "hardware slots", h->why);
 }

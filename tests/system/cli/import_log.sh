@@ -39,8 +39,9 @@ jq -e '.processes[0].threads[0] | .copies == 8 and .copied_bytes == null' "$work
 # The mask of SDMA engines, also of the first one and the second one alone; 0: the runtime chooses.
 for engines in 1 2 12 0; do
 	grep -v 'copy_engine=' "$logs/hip-7.2.4.log" >"$work/engines"
-	sed "s/./:4:rocblit.cpp              :549 : 26103349929 us: [pid:2 tid: 0x7f6f87b76740] HSA Copy copy_engine=0x&, size=1, completion_signal=0x1\\n/g" \
-		<<<"$engines" >>"$work/engines"
+	copy=":4:rocblit.cpp              :549 : 26103349929 us: [pid:2 tid: 0x7f6f87b76740] HSA Copy copy_engine=0x"
+	printf '%s%s, size=1, completion_signal=0x1\n' "$copy" "${engines:0:1}" >>"$work/engines"
+	[ ${#engines} = 1 ] || printf '%s%s, size=1, completion_signal=0x1\n' "$copy" "${engines:1}" >>"$work/engines"
 	expect 0 import --json "$work/engines"
 	jq -r '.processes[0].threads[0].copy_engines' "$work/out"
 done >"$work/masks"

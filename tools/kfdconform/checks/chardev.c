@@ -99,7 +99,7 @@ void check_long_structure_is_cut(void)
 
 RULE_CHECK(bad_pointer_is_efault, gpu_open(&gpu))
 {
-	char *page = pages_new(PAGE);
+	char *page = map_pages(PAGE);
 
 	CHECK(!munmap(page, PAGE));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, page, 40), -EFAULT);
@@ -112,7 +112,7 @@ RULE_CHECK(unwritable_results_are_efault, gpu_open(&gpu))
 	struct kfd_ioctl_destroy_queue_args *page;
 
 	queue_new(&gpu, &queue);
-	page = pages_new(PAGE);
+	page = map_pages(PAGE);
 	page->queue_id = queue.id;
 	CHECK(!mprotect(page, PAGE, PROT_READ));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, page, sizeof *page), -EFAULT);
@@ -134,7 +134,7 @@ RULE_CHECK(update_is_not_copied_back, gpu_open(&gpu))
 	struct kfd_ioctl_update_queue_args *page;
 
 	queue_new(&gpu, &queue);
-	page = pages_new(PAGE);
+	page = map_pages(PAGE);
 	page->ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu;
 	page->ring_size = RING_PACKETS * 64;
 	page->queue_id = queue.id;

@@ -176,7 +176,7 @@ RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 {
 	uint32_t header[HEADER_BYTES / 4];
 	const struct gpu_shape *shape = &self.gpu.shape;
-	char *to = pages_new(shape->save_mapping);
+	char *to = map_pages(shape->save_mapping);
 
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++)
 		memset(to + (uint64_t)xcc * shape->cwsr_bytes, FILL, HEADER_BYTES);

@@ -158,7 +158,7 @@ RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
 	memory.mmap_offset = addresses(PAGE);
 	munmap((void *)(uintptr_t)memory.mmap_offset, PAGE);
 	CHECK_IS(alloc(&memory), -EFAULT);
-	memory.mmap_offset = (uint64_t)(uintptr_t)pages_new(PAGE);
+	memory.mmap_offset = (uint64_t)(uintptr_t)map_pages(PAGE);
 	CHECK_IS(alloc(&memory), 0);
 	CHECK_IS(map(memory.handle), 0);
 }

@@ -154,7 +154,7 @@ RULE_CHECK(cu_mask_is_whole_words, begin())
 /* Returns the last bytes before memory that cannot be read. */
 static char *before_the_end(size_t bytes)
 {
-	char *pages = pages_new(2 * PAGE);
+	char *pages = map_pages(2 * PAGE);
 
 	CHECK(!munmap(pages + PAGE, PAGE));
 	memset(pages, 0xff, PAGE);

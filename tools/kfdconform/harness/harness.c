@@ -299,7 +299,7 @@ bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t want
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) != wanted;
 }
 
-void *pages_new(size_t size)
+void *map_pages(size_t size)
 {
 	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -204,7 +204,7 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms);
 bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms);
 void sleep_ms(unsigned ms);
 /* Returns so many bytes of zeroed memory of the process, in pages of their own. */
-void *pages_new(size_t size);
+void *map_pages(size_t size);
 /* Installs a handler that does nothing. flags: those of sigaction(); 0: the signal interrupts a sleeping
  * call. */
 void signal_handle(int signal, int flags);
