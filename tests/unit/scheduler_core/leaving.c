@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Proves: a client in a call that a suspension would block is resumed and not suspended until the
  * call has returned, and for a short time longer if such calls follow each other. A client that
- * cannot be suspended is never suspended. */
+ * cannot be suspended is never suspended. The entries of nodes without clients are used again. */
+#include "scheduler/core/sched_priv.h"
 #include "tests/unit/scheduler_core/play.h"
 
 static void teardown_is_resumed(void **state)
@@ -111,6 +112,21 @@ static void node_stats(void **state)
 	assert_int_equal(suspended, 0);
 }
 
+static void entries_are_used_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		core_id c = play_add(2);
+
+		play_active(c, GPU);
+		play_active(c, OTHER_GPU);
+		core_remove(core, c);
+	}
+	assert_int_equal(core->node_top, 2);
+	assert_int_equal(core->gpu_top, 2);
+	assert_int_equal(core->top, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +135,7 @@ int main(void)
 		PLAY(pending_is_left_alone),
 		PLAY(refused_is_left_alone),
 		PLAY(node_stats),
+		PLAY(entries_are_used_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
