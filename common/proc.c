@@ -86,11 +86,41 @@ bool proc_stat(pid_t pid, struct proc_stat *out)
 	return true;
 }
 
+int proc_status_read_from(int fd, char *text, size_t size)
+{
+	static const char groups[] = "Groups:";
+	size_t n = 0, line = 0; /* length; begin of the present line */
+	char chunk[512];
+	ssize_t got;
+
+	while ((got = read(fd, chunk, sizeof(chunk))) > 0)
+		for (ssize_t i = 0; i < got; i++) {
+			if (n < size - 1)
+				text[n++] = chunk[i];
+			if (chunk[i] != '\n')
+				continue;
+			if (n - line >= sizeof(groups) - 1 &&
+			    memcmp(text + line, groups, sizeof(groups) - 1) == 0)
+				n = line;
+			line = n;
+		}
+	text[n] = '\0';
+	return n ? 0 : got < 0 ? -errno : -ESRCH;
+}
+
 int proc_status_read(pid_t pid, char *text, size_t size)
 {
-	ssize_t n = proc_read(pid, "status", text, size);
+	char path[64];
+	int fd, error;
 
-	return n > 0 ? 0 : n < 0 ? (int)n : -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	text[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	error = proc_status_read_from(fd, text, size);
+	close(fd);
+	return error;
 }
 
 const char *proc_status_field(const char *text, const char *key)

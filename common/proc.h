@@ -41,8 +41,11 @@ bool proc_stat(pid_t pid, struct proc_stat *out);
 
 #define PROC_STATUS_BYTES 4096 /* size of a buffer for the text */
 
-/* Reads the text, NUL-terminated, as far as it fits. Returns 0 or a negative errno. */
+/* Reads the text, NUL-terminated, without the line "Groups:", which the process can make as long as
+ * it likes; the rest fits. Returns 0 or a negative errno. */
 int proc_status_read(pid_t pid, char *text, size_t size);
+/* The same for an open file. */
+int proc_status_read_from(int fd, char *text, size_t size);
 /* Returns what follows @key (as "\nTgid:") in such a text; NULL: there is no such line. */
 const char *proc_status_field(const char *text, const char *key);
 /* Returns the first number behind @key in the status of a process or thread; 0: it cannot be

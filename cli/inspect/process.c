@@ -55,7 +55,7 @@ int process_identify(pid_t pid, struct process_identity *out)
 	*out = (struct process_identity){.pid = pid, .uid = (uid_t)-1};
 	if (pid <= 0)
 		return -ESRCH;
-	if (proc_read(pid, "status", status, sizeof(status)) <= 0 || !proc_stat(pid, &stat))
+	if (proc_status_read(pid, status, sizeof(status)) || !proc_stat(pid, &stat))
 		return no_such(pid);
 	field = proc_status_field(status, "\nTgid:");
 	if (field && atoi(field) != pid)

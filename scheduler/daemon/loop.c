@@ -327,17 +327,21 @@ static void take_replies(struct worker *worker, uint64_t now)
 			client_replied(worker, asker, now);
 }
 
-/* Handles what is overdue of at most SWEEP_CLIENTS clients, by turns. */
+/* Handles what is overdue of SWEEP_CLIENTS clients, the others in the next sweeps; of all if there are
+ * external ones, which nothing but the sweep reads. */
 static void sweep_clients(struct worker *worker, uint64_t now)
 {
-	uint32_t n = worker->client_end < SWEEP_CLIENTS ? worker->client_end : SWEEP_CLIENTS;
+	uint32_t left = worker->external_count ? UINT32_MAX : SWEEP_CLIENTS;
+	struct client *client;
 
-	for (; n > 0; n--) {
+	for (uint32_t slots = worker->client_end; slots && left; slots--) {
 		if (own.sweep_at >= worker->client_end)
 			own.sweep_at = 0;
-		if (worker->clients[own.sweep_at])
-			client_overdue(worker, worker->clients[own.sweep_at], now);
-		own.sweep_at++;
+		client = worker->clients[own.sweep_at++];
+		if (!client)
+			continue;
+		client_overdue(worker, client, now);
+		left--;
 	}
 }
 

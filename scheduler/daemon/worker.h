@@ -66,6 +66,7 @@ struct worker {
 	uint64_t own_pid_ns, own_user_ns; /* inode numbers of the daemon's namespaces */
 	uint32_t client_end;		  /* slots from here on are free */
 	uint32_t dead;			  /* number of clients that are CLIENT_DEAD */
+	uint32_t external_count;	  /* number of clients with `external` */
 	uint32_t serial;		  /* serial of the newest client */
 	uint32_t last_tenant, last_group; /* last number given to each */
 	struct client *clients[WORKER_CLIENTS];
@@ -75,7 +76,7 @@ struct worker {
 	struct executor *orphans[EXECUTOR_SLOTS];
 	uint32_t orphan_count;
 	uint32_t executor_count; /* executors in use, including orphans */
-	/* clients whose announced calls are to be permitted (client_release()), in no order */
+	/* clients whose announced calls are to be permitted (client_release_all()), in no order */
 	struct client *releasing[WORKER_CLIENTS];
 	uint32_t release_count;
 	struct scan_limits scans;

@@ -55,13 +55,14 @@ static void check(struct rt *rt, int error, const char *what)
 		fail(EXIT_FAILURE, "%s failed: %s", what, rt->hip->error_name(error));
 }
 
-/* Find a function of the library. out: address of a pointer to a function. */
-static void find(struct rt *rt, const char *name, void *out)
+/* Find a function of the library. out: address of a pointer to a function. status: exit status of
+ * the program if there is none. */
+static void find(struct rt *rt, const char *name, void *out, int status)
 {
 	void *symbol = dlsym(rt->hip->library, name);
 
 	if (!symbol)
-		fail(EXIT_NOT_HERE, "the HIP library has no %s", name);
+		fail(status, "the HIP library has no %s", name);
 	memcpy(out, &symbol, sizeof(symbol));
 }
 
@@ -69,8 +70,17 @@ static void find(struct rt *rt, const char *name, void *out)
 #define HIP_ERROR(rt, name, types, ...)                                                            \
 	({                                                                                         \
 		int(*function) types = NULL;                                                       \
-		find(rt, #name, &function);                                                        \
+		find(rt, #name, &function, EXIT_FAILURE);                                          \
 		function(__VA_ARGS__);                                                             \
+	})
+/* The same for the release of something, without an error, and only if there is such a function. */
+#define HIP_RELEASE(rt, name, what)                                                                \
+	({                                                                                         \
+		int (*function)(void *);                                                           \
+		void *symbol = dlsym((rt)->hip->library, #name);                                   \
+		memcpy(&function, &symbol, sizeof(symbol));                                        \
+		if (symbol)                                                                        \
+			function(what);                                                            \
 	})
 #define HIP(rt, name, types, ...) check(rt, HIP_ERROR(rt, name, types, __VA_ARGS__), #name)
 
@@ -88,10 +98,10 @@ static void open_library(struct rt *rt)
 		     "no libamdhip64.so.%d to .%d can be loaded: install HIP, or play with "
 		     "--api hsa",
 		     OLDEST, NEWEST);
-	find(rt, "hipGetErrorName", &hip->error_name);
-	find(rt, "hipModuleLaunchKernel", &hip->launch);
-	find(rt, "hipMemcpyAsync", &hip->copy);
-	find(rt, "hipStreamSynchronize", &hip->synchronize);
+	find(rt, "hipGetErrorName", &hip->error_name, EXIT_NOT_HERE);
+	find(rt, "hipModuleLaunchKernel", &hip->launch, EXIT_NOT_HERE);
+	find(rt, "hipMemcpyAsync", &hip->copy, EXIT_NOT_HERE);
+	find(rt, "hipStreamSynchronize", &hip->synchronize, EXIT_NOT_HERE);
 }
 
 /* Load the first code object that HIP accepts. This also gives the name of the GPU, which HIP has
@@ -291,16 +301,16 @@ static void close_by_hip(struct rt *rt)
 		pthread_join(hip->waiter, NULL);
 	}
 	if (hip->stream)
-		(void)HIP_ERROR(rt, hipStreamDestroy, (void *), hip->stream);
+		HIP_RELEASE(rt, hipStreamDestroy, hip->stream);
 	for (int i = 0; i < 2; i++)
 		if (hip->device_buffer[i])
-			(void)HIP_ERROR(rt, hipFree, (void *), hip->device_buffer[i]);
+			HIP_RELEASE(rt, hipFree, hip->device_buffer[i]);
 	if (hip->host_buffer)
-		(void)HIP_ERROR(rt, hipHostFree, (void *), hip->host_buffer);
+		HIP_RELEASE(rt, hipHostFree, hip->host_buffer);
 	if (rt->cells)
-		(void)HIP_ERROR(rt, hipHostFree, (void *), rt->cells);
+		HIP_RELEASE(rt, hipHostFree, rt->cells);
 	if (hip->module)
-		(void)HIP_ERROR(rt, hipModuleUnload, (void *), hip->module);
+		HIP_RELEASE(rt, hipModuleUnload, hip->module);
 	free(hip);
 	*rt = (struct rt){0};
 }

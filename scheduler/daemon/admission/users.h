@@ -28,8 +28,7 @@ struct user {
 	uint32_t queries;     /* status replies in progress (query.h) */
 	uint64_t last_round;  /* number of its last turn at the door (greeter.h); 0: none */
 	struct log_share log;
-	struct ratelimit comes,
-		scans; /* new connections; scans of shared memory (scan_ratelimit.h) */
+	struct ratelimit comes, scans; /* new connections; scans of shared memory (client_scan.h) */
 };
 
 /* Returns true for root and for the daemon's own user. It checks the uid itself, not its owner,

@@ -187,7 +187,7 @@ struct client {
 	struct executor *executor; /* thread with its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
 	bool refused;		   /* it cannot be held at its present level */
-	/* shm->teardown_granted must be updated when it runs (client_release()); release_at: its index in
+	/* shm->teardown_granted must be updated when it runs (client_release_all()); release_at: its index in
 	 * worker->releasing */
 	bool wants_release;
 	uint32_t release_at;

@@ -51,7 +51,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 /* The client has lost what its level needs. Prepares the same level again. */
 void level_again(struct worker *worker, struct client *client);
 
-/* Called in each sweep (every 20 ms), between reader_begin() and reader_end(): completes a
+/* Called in each sweep of the client, between reader_begin() and reader_end(): completes a
  * change of the level, or tries trap again. */
 void level_step(struct worker *worker, struct client *client, uint64_t now);
 

@@ -243,6 +243,7 @@ void client_free(struct worker *worker, struct client *client)
 		worker->client_end--;
 	if (client->shm)
 		client_shm_unmap(client->shm);
+	worker->external_count -= client->external != NULL;
 	free(client->external);
 	free(client);
 }

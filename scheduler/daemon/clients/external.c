@@ -126,6 +126,7 @@ static struct client *adopt(struct worker *worker, const struct socket_peer *pee
 		client_gone(worker, client, NULL);
 		return NULL;
 	}
+	worker->external_count++;
 	client_served(worker, client);
 	return client;
 }

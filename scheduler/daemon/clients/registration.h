@@ -21,7 +21,8 @@ void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
 /* The peer has closed the connection. A command ends; a workload may still live. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 
-/* Called in each sweep (every 20 ms), and when an answer has arrived: does all that is overdue. */
+/* Called in each sweep of the client (loop.c: every 20 ms, with more than 256 clients less often),
+ * and when an answer has arrived: does all that is overdue. */
 void client_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

@@ -440,8 +440,9 @@ static int take_key(void *user, const char *section_name, const char *name, cons
 	if (is_retired(r, name))
 		return true;
 	for (; i < section->key_count && strcmp(section->keys[i].name, name) != 0; i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
-					 section->keys[i].name);
+		if (used < sizeof(known))
+			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+						 i ? ", " : "", section->keys[i].name);
 	if (i == section->key_count)
 		return bad(r, "unknown key %s in [%s]; known keys are %s", name, section->word,
 			   known);

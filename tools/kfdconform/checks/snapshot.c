@@ -45,6 +45,7 @@ static void open_new(void)
 /* Returns the exceptions of a queue; 0 is the newest queue. Clears none. */
 static uint64_t status(unsigned newest)
 {
+	memset(entries, 0, sizeof entries);
 	CHECK_IS(snapshot(entries, SELF_DEBUG_QUEUES, ENTRY, 0), 0);
 	CHECK(a.u.queue_snapshot.num_queues > newest);
 	return entries[newest].exception_status;
