@@ -294,9 +294,9 @@ static int write_file(const char *path, const struct colocation *run,
 	file = is_stdout(path) ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
 	if (file && svg)
 		colocate_svg(run, verdict, file);
-	else if (file && (!json || json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9))))
+	else if (file && !svg && !json)
 		code = cli_failed(&cmd_colocate, "out of memory for the result");
-	else if (file)
+	else if (file && !json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)))
 		fputc('\n', file);
 	if (cli_close_output(&cmd_colocate, path, file))
 		code = CLI_FAILED;

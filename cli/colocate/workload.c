@@ -161,8 +161,8 @@ static int start(struct ranks *ranks, const struct job *job, struct rank *rank)
 	return rank->child ? 0 : -errno;
 }
 
-/* Starts a rank on each GPU. After an error the ranks that were started are in the process group. Returns
- * 0 or a negative errno. */
+/* Starts a rank on each GPU. After an error the ranks that were started are in the process group.
+ * Returns 0 or a negative errno. */
 static int start_all(struct ranks *ranks, const struct job *job)
 {
 	const struct gpu_name *gpus = gpus_all(&ranks->count);

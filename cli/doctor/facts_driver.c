@@ -196,7 +196,7 @@ static void add_node(struct doctor_facts *facts, const struct topology_gpu *gpu)
 		.gpu_id = gpu->gpu_id,
 		.gfx_target_version =
 			gpu->gfx_target_version ? (int64_t)gpu->gfx_target_version : -1,
-		.capability = gpu->capability,
+		.capability = gpu->capability ? (int64_t)gpu->capability : -1,
 		.render_minor = gpu->render_minor,
 		.render_error = -1,
 		.queue_slots = gpu->cp_queues,

@@ -350,7 +350,7 @@ static void curve(FILE *out, const struct svg_scale *scale, const char *name,
 	fputs("\"/>\n", out);
 }
 
-/* Marks the draw_first round by a circle above the curves, because it is not part of them. */
+/* Marks the first round by a circle above the curves, because it is not part of them. */
 static void draw_first(FILE *out, const struct svg_scale *scale, const char *name, double us)
 {
 	fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%d\" r=\"5\"/>\n", name,
@@ -402,6 +402,6 @@ void preempt_svg(const struct preempt_job *job, const struct preempt_result *res
 	}
 	svg_text(out, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 44, "soft", "middle",
 		 "Share of rounds or requests with at most this duration (log scale); circles: the "
-		 "draw_first round, which is not included");
+		 "first round, which is not included");
 	svg_end(out);
 }

@@ -249,9 +249,8 @@ static void wait_for_both(struct recording_process *processes, int *codes)
 }
 
 /*
- * Records two commands at the same time, and returns when both have ended. A signal to stop is passed on to both. Writes the exit code of each
- * record_command() to codes[].
- * Returns 0, or a negative errno if a process could not be started; then neither runs any more.
+ * Records two commands at the same time, and returns when both have ended. A signal to stop is passed
+ * on to both. Writes the exit code of each record_command() to codes[]. Returns 0, or a negative errno if a process could not be started; then neither runs any more.
  */
 static int record_two(const struct record_options sides[2], int codes[2])
 {

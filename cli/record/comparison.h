@@ -7,8 +7,8 @@
  * The processes of each side are sorted by pid, and the first is compared with the first, the
  * second with the second, because KFD numbers the queues of each process separately.
  *
- * Pure, but for compare_show(). Threads: one at a time. Ownership: comparison_make() fills a struct comparison, which
- * comparison_free() ends; the two analyses are borrowed and have to outlive it.
+ * Pure, but for compare_show(). Threads: one at a time. Ownership: comparison_make() fills a struct
+ * comparison, which comparison_free() ends; the two analyses are borrowed and have to outlive it.
  */
 #ifndef KFDSHIM_CLI_RECORD_COMPARISON_H
 #define KFDSHIM_CLI_RECORD_COMPARISON_H

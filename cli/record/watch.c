@@ -127,9 +127,11 @@ static void announce(const struct watch_state *w, const struct process_identity 
 
 	progress_clear();
 	if (w->json) {
-		json_object_update_new(json, json_pack("{s:s, s:f}", "kind", "found", "seconds",
-						       seconds_since(w)));
-		render_print(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		json_t *found =
+			json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
+
+		json_object_update_new(found, json);
+		render_print(found, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	} else {
 		json_object_set_new(json, "container",
 				    plain_json(selected_container(text, &identity->container)));

@@ -96,8 +96,8 @@ int cli_check_output(const struct cli_command *cmd, const char *path)
 
 	if (fd >= 0)
 		unlink(path);
-	else if (errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CLOEXEC);
+	else if (errno == EEXIST && access(path, W_OK) == 0) /* without open(): it may be a pipe */
+		return CLI_DONE;
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? cli_failed(cmd, "cannot write %s: %s", path, strerror(errno)) : CLI_DONE;
@@ -107,9 +107,11 @@ int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file
 {
 	int error = file ? 0 : errno;
 
-	if (file && ferror(file))
-		error = EIO;
-	if (file && fclose(file) != 0)
+	if (file && fflush(file) != 0)
+		error = errno;
+	else if (file && ferror(file))
+		error = EIO; /* the reason is not known any more */
+	if (file && fclose(file) != 0 && !error)
 		error = errno;
 	return error ? cli_failed(cmd, "cannot write %s: %s", path, strerror(error)) : CLI_DONE;
 }
