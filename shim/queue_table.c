@@ -91,10 +91,21 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
 	return q;
 }
 
+/* A queue that is never freed is no leak for LeakSanitizer: this happens if threads destroy queues
+ * while the process exits and liburcu has ended already. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#define KEEP(queue) __lsan_ignore_object(queue)
+#else
+#define KEEP(queue) ((void)0)
+#endif
+
 void shim_queue_free(struct shim_queue *queue)
 {
 	if (!queue->in_use)
 		free(queue);
+	else
+		KEEP(queue);
 }
 
 static void report_overflow(uint32_t gpu_id)
