@@ -233,7 +233,7 @@ static json_t *clients_json(const struct colocation *run, enum arm which)
 
 static json_t *count_json(enum arm arm, uint64_t count)
 {
-	return arm_is_counted(arm) ? json_integer((json_int_t)count) : json_null();
+	return json_number(arm_is_counted(arm), (int64_t)count);
 }
 
 static json_t *arm_json(const struct colocation *run, enum arm which, double floor_us)

@@ -235,17 +235,6 @@ int diagnose_print(const struct doctor_facts *facts, const struct diagnosis *dia
 
 /* ---- JSON ---- */
 
-static json_t *number_or_null(long long number)
-{
-	return number > 0 ? json_integer(number) : json_null();
-}
-
-/* Returns null for -1, which means not known. */
-static json_t *count_or_null(int64_t count)
-{
-	return count >= 0 ? json_integer((json_int_t)count) : json_null();
-}
-
 /* Returns null if it is not known. */
 static json_t *yes_or_null(enum doctor_known known)
 {
@@ -265,12 +254,12 @@ static json_t *story_json(const struct doctor_facts *facts, const struct diagnos
 {
 	const struct doctor_process *p = doctor_named_process(facts);
 	json_t *process = render_json(fields_process, &facts->named.identity);
-	json_t *more = json_pack("{so so so so so so}", "user", plain_or_null(facts->named.user),
-				 "state_text", plain_or_null(diagnosis->state), "paused",
-				 yes_or_null(facts->named.paused), "threads",
-				 number_or_null(facts->named.threads), "parent",
-				 other_json(facts->named.parent, facts->named.parent_name),
-				 "tracer", other_json(p->tracer, p->tracer_name));
+	json_t *more = json_pack(
+		"{so so so so so so}", "user", plain_or_null(facts->named.user), "state_text",
+		plain_or_null(diagnosis->state), "paused", yes_or_null(facts->named.paused),
+		"threads", json_number(facts->named.threads > 0, facts->named.threads), "parent",
+		other_json(facts->named.parent, facts->named.parent_name), "tracer",
+		other_json(p->tracer, p->tracer_name));
 
 	/* tracer_pid can be the number of a thread. `tracer` has the process, and replaces it. */
 	json_object_del(process, "tracer_pid");
@@ -365,8 +354,8 @@ static json_t *gpu_json(const struct doctor_facts *facts, const struct diagnosis
 			 queues_json(diagnosis), "exceptions",
 			 exceptions_json(diagnosis, &facts->named.seen), "sources",
 			 sources_json(&facts->named.seen), "held", yes_or_null(diagnosis->held),
-			 "suspends", count_or_null(p->suspends), "suspended_us",
-			 count_or_null(p->suspended_us), "debug_enabled",
+			 "suspends", json_number(p->suspends >= 0, p->suspends), "suspended_us",
+			 json_number(p->suspended_us >= 0, p->suspended_us), "debug_enabled",
 			 yes_or_null(diagnosis->debug_enabled), "rocr", plain_or_null(rocr));
 }
 

@@ -14,15 +14,14 @@
 /* Prints all findings and the GPUs as JSON. */
 static int print_json(const struct doctor_facts *facts, const struct doctor_findings *findings)
 {
-	return render_print(
-		json_pack(
-			"{sb so so sb so so so}", "simulated", (int)facts->simulated, "profile",
-			plain_or_null(facts->profile), "kernel",
-			plain_or_null(facts->simulated ? facts->simulated_kernel : facts->release),
-			"usable", (int)doctor_usable(findings), "pid",
-			facts->chosen_pid ? json_integer(facts->chosen_pid) : json_null(), "gpus",
-			gpus_json(), "findings", findings_json(findings, false)),
-		JSON_INDENT(2));
+	return render_print(json_pack("{sb so so sb so so so}", "simulated", (int)facts->simulated,
+				      "profile", plain_or_null(facts->profile), "kernel",
+				      plain_or_null(facts->simulated ? facts->simulated_kernel
+								     : facts->release),
+				      "usable", (int)doctor_usable(findings), "pid",
+				      json_number(facts->chosen_pid, facts->chosen_pid), "gpus",
+				      gpus_json(), "findings", findings_json(findings, false)),
+			    JSON_INDENT(2));
 }
 
 /* Prints how many findings there are of each verdict, so that a machine without problems shows that

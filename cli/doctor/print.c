@@ -31,14 +31,14 @@ json_t *findings_json(const struct doctor_findings *findings, bool of_one)
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct doctor_finding *f = &findings->list[i];
 		const char *found = text_of(f, of_one);
-		json_t *pid = of_one ? NULL : f->pid ? json_integer(f->pid) : json_null();
+		json_t *pid = of_one ? NULL : json_number(f->pid, f->pid);
 
 		/* "-" is for tables; null in JSON */
 		json_array_append_new(
 			list,
 			json_pack("{ss so so* ss so so}", "check", doctor_check_name(f->check),
-				  "gpu_id", f->gpu_id ? json_integer(f->gpu_id) : json_null(),
-				  "pid", pid, "verdict", doctor_verdict_name(f->verdict), "found",
+				  "gpu_id", json_number(f->gpu_id, f->gpu_id), "pid", pid,
+				  "verdict", doctor_verdict_name(f->verdict), "found",
 				  strcmp(found, TABLE_UNKNOWN) ? plain_or_null(found) : json_null(),
 				  "advice", plain_or_null(f->advice)));
 	}

@@ -12,6 +12,7 @@
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
+#include "common/json_util.h"
 #include "common/parse.h"
 #include "common/policy.h"
 #include "common/text.h"
@@ -114,10 +115,9 @@ static int set(const struct control_req *req, unsigned gpu_id, const char *name,
 	int rc = kfdsched_set_policy(req->daemon, gpu_id, name, share);
 
 	return control_req_print_done(&cmd_policy, req, rc,
-				      json_pack("{so ss so}", "gpu_id",
-						gpu_id ? json_integer(gpu_id) : json_null(),
+				      json_pack("{so ss so}", "gpu_id", json_number(gpu_id, gpu_id),
 						"policy", name, "share_percent",
-						share ? json_integer(share) : json_null()));
+						json_number(share, share)));
 }
 
 /* `word`: what the command line names, in its order, up to NULL. */

@@ -16,6 +16,7 @@
 
 #include "channel/protocol.h"
 #include "cli/output/fields.h"
+#include "common/json_util.h"
 #include "common/text.h"
 #include "include/kfdsched.h"
 
@@ -234,9 +235,8 @@ static int read_priority(const char *word, void *into)
 /* With the keys of 'kfdsched status --json'. */
 static json_t *priority_json(int priority)
 {
-	return json_pack("{so sb}", "priority",
-			 priority >= 0 ? json_integer(priority) : json_null(), "priority_override",
-			 (int)(priority != KFDSCHED_PRIORITY_OWN));
+	return json_pack("{so sb}", "priority", json_number(priority >= 0, priority),
+			 "priority_override", (int)(priority != KFDSCHED_PRIORITY_OWN));
 }
 
 static int run_set(int argc, char **argv)

@@ -345,9 +345,9 @@ static json_t *side_json(const struct side *side)
 		json_array_append_new(processes, out);
 	}
 	return json_pack("{s:o,s:o,s:o,s:I,s:o,s:o}", "name", plain_json(side->name), "exit_code",
-			 side->exit_code < 0 ? json_null() : json_integer(side->exit_code),
-			 "signal", side->signal < 0 ? json_null() : json_integer(side->signal),
-			 "samples", (json_int_t)a->samples, "processes", processes, "gpus",
+			 json_number(side->exit_code >= 0, side->exit_code), "signal",
+			 json_number(side->signal >= 0, side->signal), "samples",
+			 (json_int_t)a->samples, "processes", processes, "gpus",
 			 gpus_list(a->name, a->names));
 }
 

@@ -25,6 +25,7 @@
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/clock.h"
+#include "common/json_util.h"
 #include "common/text.h"
 
 /* Shortest time between lines about samples without a change. */
@@ -407,7 +408,7 @@ static json_t *whole_json(const struct monitor *m)
 {
 	char meaning[SAMPLING_MEANING];
 	json_t *comm = json_string(m->process.comm);
-	json_t *host = m->process.host_pid > 0 ? json_integer(m->process.host_pid) : json_null();
+	json_t *host = json_number(m->process.host_pid > 0, m->process.host_pid);
 	json_t *out = sampling_json(&m->sampling);
 	json_t *mine = json_pack("{s:I,s:o,s:o,s:f,s:I,s:b,s:I,s:o,s:s,s:o,s:o}", "pid",
 				 (json_int_t)m->options.pid, "host_pid", host, "comm",

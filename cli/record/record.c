@@ -22,6 +22,7 @@
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "common/clock.h"
+#include "common/json_util.h"
 #include "common/proc.h"
 #include "common/text.h"
 #include "common/wait.h"
@@ -266,8 +267,8 @@ static json_t *end_json(const struct session *s, bool stopped)
 	bool exited = WIFEXITED(s->output.status);
 
 	return json_pack("{s:s,s:o,s:o}", "reason", stopped ? "stopped" : "done", "exit_code",
-			 exited ? json_integer(WEXITSTATUS(s->output.status)) : json_null(),
-			 "signal", exited ? json_null() : json_integer(WTERMSIG(s->output.status)));
+			 json_number(exited, WEXITSTATUS(s->output.status)), "signal",
+			 json_number(!exited, WTERMSIG(s->output.status)));
 }
 
 /* Writes the last line of the recording: how the command ended, and which processes use a GPU
@@ -314,8 +315,7 @@ static void print_end(const struct session *s, bool stopped)
 	json_object_set_new(out, "recorded_in", dir ? dir : json_null());
 	json_object_set_new(out, "command", command_json(options->command));
 	json_object_set_new(out, "samples", json_integer(s->taken));
-	json_object_set_new(out, "most_queues",
-			    s->taken ? json_integer((json_int_t)s->most) : json_null());
+	json_object_set_new(out, "most_queues", json_number(s->taken, (int64_t)s->most));
 	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
 	json_object_set_new(out, "complete", json_boolean(!s->has_failed && !s->output.lost));
 	json_object_set_new(out, "gpus", gpus_json());

@@ -33,11 +33,6 @@ struct recorder {
 
 /* ---- nodes of this machine ---- */
 
-static json_t *or_null(int64_t value)
-{
-	return value > 0 ? json_integer(value) : json_null();
-}
-
 json_t *recording_nodes(void)
 {
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
@@ -294,12 +289,12 @@ json_t *recorded_process_json(const struct recorded_process *process)
 
 	for (size_t i = 0; queues && i < process->queues.count; i++)
 		json_array_append_new(queues, observe_json(&process->queues.queue[i]));
-	return json_pack("{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)process->pid,
-			 "host_pid", or_null(process->host_pid), "started_ticks",
-			 (json_int_t)process->started, "comm", plain_json(process->comm), "source",
-			 known ? json_string(observe_source_name(process->source)) : json_null(),
-			 "unknown", known ? json_null() : json_string(process->unknown), "queues",
-			 queues);
+	return json_pack(
+		"{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)process->pid, "host_pid",
+		json_number(process->host_pid > 0, process->host_pid), "started_ticks",
+		(json_int_t)process->started, "comm", plain_json(process->comm), "source",
+		known ? json_string(observe_source_name(process->source)) : json_null(), "unknown",
+		known ? json_null() : json_string(process->unknown), "queues", queues);
 }
 
 /* Writes the file if the text has changed. *name: the file name for the index; JSON null

@@ -14,6 +14,7 @@
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/json_util.h"
 #include "common/text.h"
 #include "common/wait.h"
 
@@ -129,23 +130,19 @@ static json_t *queue_json(const struct verify_row *row)
 	return NULL;
 }
 
-static json_t *known(bool is_known, uint64_t value)
-{
-	return is_known ? json_integer((json_int_t)value) : json_null();
-}
-
 static json_t *ratio_json(const struct ratio *ratio)
 {
 	char text[RATIO_TEXT];
 	const char *word = ratio_text(text, ratio);
 
 	return json_pack("{so so sI so so ss? so sI}", "gpu_id",
-			 known(ratio->gpu_id != 0, ratio->gpu_id), "xccs",
-			 known(ratio->xccs != 0, ratio->xccs), "compute_queues",
-			 (json_int_t)ratio->queues, "mqds", known(ratio->mqds_known, ratio->mqds),
-			 "active_hqds", known(ratio->hqds_known, ratio->hqds), "ratio",
+			 json_number(ratio->gpu_id != 0, ratio->gpu_id), "xccs",
+			 json_number(ratio->xccs != 0, ratio->xccs), "compute_queues",
+			 (json_int_t)ratio->queues, "mqds",
+			 json_number(ratio->mqds_known, ratio->mqds), "active_hqds",
+			 json_number(ratio->hqds_known, ratio->hqds), "ratio",
 			 strcmp(word, TABLE_UNKNOWN) == 0 ? NULL : word, "in_no_slot",
-			 known(ratio->hqds_known, ratio->idle), "other_queues",
+			 json_number(ratio->hqds_known, ratio->idle), "other_queues",
 			 (json_int_t)ratio->sdma_queues);
 }
 
@@ -178,8 +175,8 @@ static json_t *difference_json(const struct verify_difference *d)
 	char text[VERIFY_TEXT];
 
 	return json_pack("{ss so sI sI ss? ss? ss ss}", "what", what[d->what], "id",
-			 known(d->id != OBSERVE_NO_ID, d->id), "context", (json_int_t)d->context,
-			 "gpu_id", (json_int_t)d->gpu_id, "key",
+			 json_number(d->id != OBSERVE_NO_ID, d->id), "context",
+			 (json_int_t)d->context, "gpu_id", (json_int_t)d->gpu_id, "key",
 			 d->what == VERIFY_FIELD ? observe_field_info(d->field)->key : NULL,
 			 "believed", d->a != OBSERVE_NO_SOURCE ? observe_source_name(d->a) : NULL,
 			 "other", observe_source_name(d->b), "summary", difference_text(text, d));

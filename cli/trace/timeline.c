@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/util/gpus.h"
+#include "common/json_util.h"
 #include "common/text.h"
 
 static const char *const sources[TRACE_SOURCES] = {"shim", "daemon", "driver", "hip"};
@@ -170,21 +171,17 @@ const char *trace_line(char text[static TRACE_LINE], const struct trace_event *e
 	return text;
 }
 
-static json_t *known(uint64_t value)
-{
-	return value ? json_integer((json_int_t)value) : json_null();
-}
-
 json_t *trace_json(const struct trace_event *event, int64_t wall_ns)
 {
 	return json_pack("{sI sI ss so so so so so so so ss ss}", "monotonic_ns",
 			 (json_int_t)event->ns, "time_us", ((json_int_t)event->ns + wall_ns) / 1000,
-			 "source", sources[event->source], "pid", known((uint64_t)event->pid),
-			 "comm", event->comm[0] ? json_string(event->comm) : json_null(), "context",
-			 event->has_queue ? json_integer(event->context) : json_null(), "queue_id",
-			 event->has_queue ? json_integer(event->queue_id) : json_null(), "gpu_id",
-			 known(event->gpu_id), "thread", known(event->thread), "duration_ns",
-			 event->has_duration ? json_integer((json_int_t)event->duration_ns)
-					     : json_null(),
-			 "name", event->name, "text", event->text);
+			 "source", sources[event->source], "pid",
+			 json_number(event->pid, event->pid), "comm",
+			 event->comm[0] ? json_string(event->comm) : json_null(), "context",
+			 json_number(event->has_queue, event->context), "queue_id",
+			 json_number(event->has_queue, event->queue_id), "gpu_id",
+			 json_number(event->gpu_id, event->gpu_id), "thread",
+			 json_number(event->thread, (int64_t)event->thread), "duration_ns",
+			 json_number(event->has_duration, (int64_t)event->duration_ns), "name",
+			 event->name, "text", event->text);
 }

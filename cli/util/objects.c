@@ -6,6 +6,7 @@
 #include "cli/inspect/inspect.h"
 #include "cli/output/fields.h"
 #include "cli/util/gpus.h"
+#include "common/json_util.h"
 #include "common/text.h"
 
 static json_t *container_engine(const void *row)
@@ -26,7 +27,7 @@ static json_t *container_pid(const void *row)
 {
 	pid_t pid = process_pid_inside(row);
 
-	return pid > 0 ? json_integer(pid) : json_null();
+	return json_number(pid > 0, pid);
 }
 
 static json_t *process_pids(const void *row)
@@ -48,7 +49,7 @@ static json_t *process_uid(const void *row)
 {
 	uid_t uid = ((const struct process_identity *)row)->uid;
 
-	return uid == (uid_t)-1 ? json_null() : json_integer((json_int_t)uid);
+	return json_number(uid != (uid_t)-1, uid);
 }
 
 static json_t *process_container(const void *row);
