@@ -335,14 +335,9 @@ double field_number(const json_t *object, const char *key)
 
 void field_print(json_t *list, const char *fmt, ...)
 {
-	char *text = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
+	json_array_append_new(list, json_vsprintf(fmt, ap));
 	va_end(ap);
-	if (text)
-		json_array_append_new(list, json_string(text));
-	free(text);
 }
