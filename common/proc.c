@@ -27,14 +27,20 @@ enum {
 	STARTSTACK = 28,
 };
 
-ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
+/* Opens a file in /proc/PID. Returns a file descriptor; -1 with errno. */
+static int open_of(pid_t pid, const char *name)
 {
 	char path[64];
-	ssize_t n = 0, got = 0;
-	int fd, error;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
+{
+	int fd = open_of(pid, name), error;
+	ssize_t n = 0, got = 0;
+
 	text[0] = '\0';
 	if (fd < 0)
 		return -errno;
@@ -110,11 +116,8 @@ int proc_status_read_from(int fd, char *text, size_t size)
 
 int proc_status_read(pid_t pid, char *text, size_t size)
 {
-	char path[64];
-	int fd, error;
+	int fd = open_of(pid, "status"), error;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	text[0] = '\0';
 	if (fd < 0)
 		return -errno;

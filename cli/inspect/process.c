@@ -14,7 +14,6 @@
 #include "common/proc.h"
 #include "common/text.h"
 
-#define STATUS_BYTES 8192u
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 
 static void read_pids(const char *status, struct process_identity *out)
@@ -48,7 +47,7 @@ static int no_such(pid_t pid)
 
 int process_identify(pid_t pid, struct process_identity *out)
 {
-	char status[STATUS_BYTES];
+	char status[PROC_STATUS_BYTES];
 	struct proc_stat stat;
 	const char *field;
 
