@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files in /proc/PID of a process or a thread, with the terms of proc(5). proc_file.h reads files that
- * the process itself has chosen.
+ * Files in /proc/PID of a process or a thread, with the terms of proc(5). proc_file.h reads files
+ * that the process itself has chosen.
  *
  * Threads: any. Takes no lock and does not keep errno; only proc_maps_find() allocates.
  */
@@ -72,8 +72,8 @@ uint64_t proc_namespace(pid_t pid, const char *kind);
 /*
  * Searches for a mapped file whose name, without directories, begins with `name` (a library's
  * version can follow). Reads the whole text, which has a line for each mapping, so this is not for
- * frequent use. Returns 1: there is one; 0: there is none; or a negative errno if the process cannot
- * be read, which is -ESRCH also for a process without memory (a zombie, a kernel thread).
+ * frequent use. Returns 1: there is one; 0: there is none; or a negative errno if the process
+ * cannot be read, which is -ESRCH also for a process without memory (a zombie, a kernel thread).
  *
  * path: on success the path of the file in the process's mount namespace; of several files that
  * with the highest address, which is usually the one that was loaded first. NULL, with size 0: not

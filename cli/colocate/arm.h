@@ -54,7 +54,7 @@ struct arm_setup {
  */
 int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out);
 
-/* ---- shared by the parts of arm.c: the clients of a measured window, and the private daemon ---- */
+/* ---- the parts of arm.c: the clients of a measured window, and the private daemon ---- */
 
 #define MS UINT64_C(1000000) /* ns */
 

@@ -33,10 +33,10 @@ struct arm_kind {
 	bool preempts;	 /* a hold is a suspend by the driver: a runlist update and a save */
 	/* The level of the offline clients; NULL: the clients run without libkfdshim.so. */
 	const char *level;
-	const char *
-		level_setting; /* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
-	/* Bit mask of the time shares (result_time.h) that kfdsim and the daemon do not tell apart
-	 * in this arm. */
+	/* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
+	const char *level_setting;
+	/* Bit mask of the time shares (result_time.h) of which only the sum is known in this arm,
+	 * because neither kfdsim nor the daemon measures each of them. */
 	unsigned unknown;
 	/* What the floor of the online P99 does not contain, as a phrase; NULL: nothing. */
 	const char *beyond;

@@ -11,9 +11,9 @@
 #include "cli/docgen/docgen.h"
 
 /*
- * A usage line (command.h, struct cli_command) consists of words: --option, -o, VALUE or a|b|c behind
- * an option, VALUE or a|b|c alone; [ ] around optional words, "..." behind a word that can be
- * repeated. Each command describes its arguments in that place only.
+ * A usage line (command.h, struct cli_command) consists of words: --option, -o, VALUE or a|b|c
+ * behind an option, VALUE or a|b|c alone; [ ] around optional words, "..." behind a word that can
+ * be repeated. Each command describes its arguments in that place only.
  */
 #define USAGE_WORDS 32
 #define USAGE_TEXT 128

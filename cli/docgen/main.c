@@ -31,8 +31,8 @@ const struct pages_schema pages_schemas[] = {
 	{0},
 };
 
-/* ---- manual pages, in the language of scdoc: paragraphs of the help text are filled, indented lines
- * are kept as they are ---- */
+/* ---- manual pages, in the language of scdoc: paragraphs of the help text are filled, indented
+ * lines are kept as they are ---- */
 
 /* Writes text with scdoc's special characters escaped. */
 static void plain(const char *text, size_t length, FILE *out)

@@ -48,8 +48,9 @@ int debugfs_mqds(const struct debugfs_copy *text, pid_t pid, struct observe_list
 /*
  * Adds an entry for each ring that is active in a slot of kfd/hqds, except that of the driver's own
  * queue (HIQ). OBSERVE_HQDS: number of its slots. The doorbell is reported, too, because it
- * distinguishes rings of two processes that have the same address. Read and write pointers are not reported: those of a slot are of one XCC only
- * and may be cut to the size of the ring. Only the memory of the process has the real ones.
+ * distinguishes rings of two processes that have the same address. Read and write pointers are not
+ * reported: those of a slot are of one XCC only and may be cut to the size of the ring. Only the
+ * memory of the process has the real ones.
  */
 int debugfs_hqds(const struct debugfs_copy *text, struct observe_list *out,
 		 char why[static OBSERVE_WHY]);

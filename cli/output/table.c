@@ -111,7 +111,8 @@ int table_print(const struct table *table, FILE *out)
 		return 0;
 	}
 	use_utf8();
-	/* A line has any length: only the last column could be wrapped, to what the others leave. */
+	/* A line has any length: only the last column could be wrapped, to what the others
+	 * leave. */
 	scols_table_set_termforce(table->lines, SCOLS_TERMFORCE_NEVER);
 	scols_table_set_stream(table->lines, out);
 	return scols_print_table(table->lines) < 0 ? -ENOMEM : 0;

@@ -141,8 +141,8 @@ const char *hold_child_errmsg(enum hold_child_end end)
 	return "the process has ended";
 }
 
-/* ---- the debug session: one poll() waits for all that can happen, which are signals (signalfd), the
- * end of the process (pidfd), and the events of the session ---- */
+/* ---- the debug session: one poll() waits for all that can happen, which are signals (signalfd),
+ * the end of the process (pidfd), and the events of the session ---- */
 
 #define ENDED "the process has ended"
 

@@ -106,8 +106,8 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
 				 : "the driver has resumed the process");
 }
 
-/* ---- requests: a child gives the command of --online to sh again and again, and keeps the times of
- * each run in memory that it shares with its parent ---- */
+/* ---- requests: a child gives the command of --online to sh again and again, and keeps the times
+ * of each run in memory that it shares with its parent ---- */
 
 #define CHECK_NS 1000000   /* 1 ms: time between two checks whether the first request is over */
 #define FAILED_NS 50000000 /* 50 ms: pause after a request that has failed */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The rounds of kfdsched preempt, in either way: by leases of the daemon that last until their fd is
- * closed, where the durations are read from the daemon's events; or by a debug session of kfdsched's
- * own, for a process that no daemon knows.
+ * The rounds of kfdsched preempt, in either way: by leases of the daemon that last until their fd
+ * is closed, where the durations are read from the daemon's events; or by a debug session of
+ * kfdsched's own, for a process that no daemon knows.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the commands that send a control request to the daemon, suspend, resume and set about one
- * process, policy about nodes: their arguments, and the output of the daemon's reply.
+ * Shared by the commands that send a control request to the daemon, suspend, resume and set about
+ * one process, policy about nodes: their arguments, and the output of the daemon's reply.
  *
  * Threads: none.
  */

@@ -34,9 +34,9 @@
  * Statistics of a backlog: how many packets waited in an AQL queue, or in several together, in
  * each sample of a series.
  *
- * The values are kept in their order of size. If there are more than BACKLOG_SAMPLES, every second one
- * is dropped and from then on only every second sample is kept, and so on; the median is then that
- * of the samples that are left. The other figures count every sample.
+ * The values are kept in their order of size. If there are more than BACKLOG_SAMPLES, every second
+ * one is dropped and from then on only every second sample is kept, and so on; the median is then
+ * that of the samples that are left. The other figures count every sample.
  *
  * The caller zeroes a struct backlog before its first use and ends it with backlog_free(). Where a
  * pointer to a backlog is const, NULL is allowed and means one without samples.

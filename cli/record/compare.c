@@ -183,8 +183,8 @@ struct recording_process {
 	int pidfd; /* readable when it has ended; -1: it has ended and was reaped */
 };
 
-/* A signal that ends kfdsched stops the command as well: without its parent, the process that records
- * gets SIGTERM. */
+/* A signal that ends kfdsched stops the command as well: without its parent, the process that
+ * records gets SIGTERM. */
 static int start_recording(struct recording_process *process, const struct record_options *options)
 {
 	process->pid = child_fork(SIGTERM, false);
@@ -249,8 +249,9 @@ static void wait_for_both(struct recording_process *processes, int *codes)
 }
 
 /*
- * Records two commands at the same time, and returns when both have ended. A signal to stop is passed
- * on to both. Writes the exit code of each record_command() to codes[]. Returns 0, or a negative errno if a process could not be started; then neither runs any more.
+ * Records two commands at the same time, and returns when both have ended. A signal to stop is
+ * passed on to both. Writes the exit code of each record_command() to codes[]. Returns 0, or a
+ * negative errno if a process could not be started; then neither runs any more.
  */
 static int record_two(const struct record_options sides[2], int codes[2])
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched monitor: samples the queues of a process repeatedly and reports whether they change. Used
- * by watch, too.
+ * kfdsched monitor: samples the queues of a process repeatedly and reports whether they change.
+ * Used by watch, too.
  *
  * Time is divided into slots of one interval each, from the first sample on; a sample is taken at
  * the beginning of a slot. If a sample takes longer than a slot, the slots that it covers are

@@ -116,10 +116,10 @@ size_t recording_damaged(const struct recording *recording);
 json_t *recording_nodes(void);
 
 /*
- * Returns the processes that use a GPU now, as a recording keeps them from its begin and its end: an
- * array of {"pid", "comm", "role"}, at most RECORDED_USERS, sorted by pid; JSON null where it is not
- * known which there are. The role is that of the daemon at `socket`; null if no daemon replies or if
- * it does not know the process. NULL: no memory.
+ * Returns the processes that use a GPU now, as a recording keeps them from its begin and its end:
+ * an array of {"pid", "comm", "role"}, at most RECORDED_USERS, sorted by pid; JSON null where it is
+ * not known which there are. The role is that of the daemon at `socket`; null if no daemon replies
+ * or if it does not know the process. NULL: no memory.
  */
 #define RECORDED_USERS 1024
 json_t *gpu_users_now(const char *socket);

@@ -65,8 +65,8 @@ int cli_pid(const char *text);
 /* Checks that a file can be written, before a measurement whose result an error would lose; a file
  * that did not exist is removed again. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
 int cli_check_output(const struct cli_command *cmd, const char *path);
-/* Closes a file that was opened for writing; NULL: that has failed, with errno. Returns CLI_DONE; or
- * CLI_FAILED, after one line on stderr, if the file is not complete. */
+/* Closes a file that was opened for writing; NULL: that has failed, with errno. Returns CLI_DONE;
+ * or CLI_FAILED, after one line on stderr, if the file is not complete. */
 int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file);
 
 /* Finds the absolute path of another binary of this build: in the directory of kfdsched, or in

@@ -25,9 +25,9 @@ const char *query_socket(void);
  *   others                  as the daemon refused
  */
 int query_daemon(const char *socket, int pid, json_t **out);
-/* Queries the daemon as query_daemon() does; `summary`: of all clients the number of queues per node
- * (`queue_counts`) instead of the queues. Returns CLI_GO_ON; after an error prints one line that says
- * why, and returns the exit code. */
+/* Queries the daemon as query_daemon() does; `summary`: of all clients the number of queues per
+ * node (`queue_counts`) instead of the queues. Returns CLI_GO_ON; after an error prints one line
+ * that says why, and returns the exit code. */
 int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 			json_t **out);
 /*

@@ -230,7 +230,8 @@ static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid
 	return fd;
 }
 
-/* As query(), for a reply that is JSON text. Closes the connection; *json is NULL after an error. */
+/* As query(), for a reply that is JSON text. Closes the connection; *json is NULL after an
+ * error. */
 static int query_json(struct kfdsched *k, struct protocol_hello *hello, char **json)
 {
 	int fd = query(k, hello, REPLY_MS, json);

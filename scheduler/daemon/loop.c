@@ -327,8 +327,8 @@ static void take_replies(struct worker *worker, uint64_t now)
 			client_replied(worker, asker, now);
 }
 
-/* Handles what is overdue of SWEEP_CLIENTS clients, the others in the next sweeps; of all if there are
- * external ones, which nothing but the sweep reads. */
+/* Handles what is overdue of SWEEP_CLIENTS clients, the others in the next sweeps; of all if there
+ * are external ones, which nothing but the sweep reads. */
 static void sweep_clients(struct worker *worker, uint64_t now)
 {
 	uint32_t left = worker->external_count ? UINT32_MAX : SWEEP_CLIENTS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory of the daemon's processes: access to what they share, and behaviour under memory pressure.
- * - The watchdog creates all shared memory before its first fork, so each process starts with all of
- *   it mapped. A process that reads untrusted input gives up write access to what it does not
+ * - The watchdog creates all shared memory before its first fork, so each process starts with all
+ *   of it mapped. A process that reads untrusted input gives up write access to what it does not
  *   write, so that an attacker in control of that process cannot reach the others.
  * - Its pages are locked in memory. If a page had to be read back from the disk between an
  *   online request and the preemption for it, that time would be added to the request's latency;
@@ -10,8 +10,9 @@
  * - Its OOM score is lowered, so that the kernel kills other processes first: each end of a
  *   worker resumes all processes that it holds.
  *
- * The last two need rights that the daemon gives up. They are set at the start while it still has these
- * rights, or the service manager has set them before. Without them the daemon runs nevertheless.
+ * The last two need rights that the daemon gives up. They are set at the start while it still has
+ * these rights, or the service manager has set them before. Without them the daemon runs
+ * nevertheless.
  *
  * Threads: any; no state. The locks are those of the calling process.
  */

@@ -30,9 +30,10 @@ void privilege_urgent(bool log_failure);
 /*
  * Drops the capabilities that the process does not need, permanently, and installs the filter of
  * `role`. Called before the process receives anything from outside; by the watchdog once it has
- * opened all that it needs. The watchdog keeps both permitted, an executor process and kfdschedd-read
- * keep CAP_SYS_PTRACE, and all others none. Before that, a higher priority is set for kfdschedd-door
- * if that is allowed; not a real-time priority, because any local user can keep that process busy.
+ * opened all that it needs. The watchdog keeps both permitted, an executor process and
+ * kfdschedd-read keep CAP_SYS_PTRACE, and all others none. Before that, a higher priority is set
+ * for kfdschedd-door if that is allowed; not a real-time priority, because any local user can keep
+ * that process busy.
  */
 void privilege_drop(enum filter_role role, uint64_t *refused);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The worker process: one loop that decides (loop.c). It scans the shared memory of the clients,
- * passes events to the core (scheduler/core), passes the core's actions to executors, and never waits
- * for any of them.
+ * passes events to the core (scheduler/core), passes the core's actions to executors, and never
+ * waits for any of them.
  *
  * What its modules share: the table of clients, the core, the configuration in force,
  * the time of the loop iteration, and the file descriptors that the loop watches.

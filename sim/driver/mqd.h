@@ -3,9 +3,9 @@
  * A queue as the driver and the hardware describe it in 32-bit words: memory queue descriptors,
  * MQDs (mqd.c), hardware queue descriptors, HQDs (debugfs_hqd.c).
  *
- * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel). Values come from the queue. Words for which the simulation has no
- * value are 0. Addresses of the driver's own memory are made up: they are unique, and lie in the
- * range where the driver allocates.
+ * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel). Values come from the
+ * queue. Words for which the simulation has no value are 0. Addresses of the driver's own memory
+ * are made up: they are unique, and lie in the range where the driver allocates.
  *
  * Purity: all functions are pure except image_of(), which reads the driver's state. None allocates
  * memory.

@@ -233,8 +233,8 @@ void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi
 /* Unmaps and frees all queues of a process that has ended. */
 void queues_tear_down(struct process *process);
 
-/* ---- queue_check.c and what the files about queues share: the checks of CREATE_QUEUE and UPDATE_QUEUE.
- * Order and error numbers are those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c,
+/* ---- queue_check.c and what the files about queues share: the checks of CREATE_QUEUE and
+ * UPDATE_QUEUE. Order and error numbers are those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c,
  * kfd_process_queue_manager.c, kfd_device_queue_manager.c). ---- */
 /* Checks the numbers that CREATE_QUEUE and UPDATE_QUEUE share. A ring of less than 1024 bytes is
  * made 1024. Returns 0, -EINVAL or -EFAULT. */

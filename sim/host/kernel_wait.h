@@ -28,8 +28,8 @@ void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait);
 /* Returns true if the thread was stopped by a signal or a debugger. */
 bool kernel_wait_is_stop(const struct kernel_wait *wait);
 
-/* ---- where each thread of a simulation waits, for a large advance of time or a deadlock. The threads
- * must be asleep. ---- */
+/* ---- where each thread of a simulation waits, for a large advance of time or a deadlock. The
+ * threads must be asleep. ---- */
 struct sim;
 struct idle;
 /* Returns the threads in the format of docs/reference/kfdsim-report.md, as a new reference. */

@@ -26,8 +26,8 @@ int root_build(const struct root *root, bool virtual_time);
 /* Changes the root directory and closes fd. Called when /run is in place, too. */
 void root_enter(int fd);
 
-/* ---- two directories shown as one, without overlayfs: user namespaces cannot use overlayfs for sysfs,
- * and it would hide later changes of the lower tree ---- */
+/* ---- two directories shown as one, without overlayfs: user namespaces cannot use overlayfs for
+ * sysfs, and it would hide later changes of the lower tree ---- */
 /*
  * Makes every entry of the directory `real` visible in the directory `fake`, unless `fake` has an
  * entry of that name: directories and files by recursive bind mounts, symbolic links by links with

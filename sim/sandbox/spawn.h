@@ -38,8 +38,9 @@ struct sim_init {
 	int listener; /* listener of the seccomp user notification */
 };
 
-/* Starts the init process and waits until its file systems and its filter are in place. The calling thread
- * must live as long as the simulation, because the init process dies with it (PR_SET_PDEATHSIG). */
+/* Starts the init process and waits until its file systems and its filter are in place. The calling
+ * thread must live as long as the simulation, because the init process dies with it
+ * (PR_SET_PDEATHSIG). */
 void spawn_init(const struct spawn *spawn, struct sim_init *out);
 /* Lets the init process start the command. From here on the listener must be served. */
 void spawn_go(const struct sim_init *init);
@@ -49,8 +50,8 @@ int spawn_command_pidfd(const struct sim_init *init);
  * signal n ended it. */
 int spawn_wait(const struct sim_init *init, bool *killed);
 
-/* ---- the thread that runs beside the simulated driver: it forwards signals to the command and detects
- * the end of the simulation ---- */
+/* ---- the thread that runs beside the simulated driver: it forwards signals to the command and
+ * detects the end of the simulation ---- */
 struct watch {
 	pthread_t thread;
 	const struct sim_init *init;

@@ -266,9 +266,9 @@ static void evaluate_status(struct suite_outcome *out, int status, bool ended)
 	}
 }
 
-/* Runs the check in a process of its own, with a process group that is killed when the time limit is
- * reached: a check that hangs, crashes or leaves children behind is a failed check without further
- * consequences. Returns 0, or a negative errno if no process could be created. */
+/* Runs the check in a process of its own, with a process group that is killed when the time limit
+ * is reached: a check that hangs, crashes or leaves children behind is a failed check without
+ * further consequences. Returns 0, or a negative errno if no process could be created. */
 static int suite_run(enum kfdabi_rule rule, struct suite_outcome *out)
 {
 	uint64_t start = clock_ns(), until = start + SUITE_SECONDS * 1000000000ull;

@@ -18,7 +18,8 @@ struct sim_info {
 	double time_scale; /* model time / wall time; 1 on hardware */
 };
 
-/* Reads kfdsim's simulation.json at `path`. Without such a file the machine is taken as hardware. */
+/* Reads kfdsim's simulation.json at `path`. Without such a file the machine is taken as
+ * hardware. */
 void sim_info_read(const char *path, struct sim_info *out);
 
 /* Everything that a report contains; not owned. */

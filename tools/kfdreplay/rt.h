@@ -5,8 +5,8 @@
  * For each request the caller calls request_begin(), then submit() for each of its operations in
  * order, then request_end(), then wait() until the request is complete.
  *
- * Errors: whatever fails ends the process with one sentence and its exit code: 77 if there is no GPU, no
- * such runtime, or no code object for the GPU.
+ * Errors: whatever fails ends the process with one sentence and its exit code: 77 if there is no
+ * GPU, no such runtime, or no code object for the GPU.
  *
  * Threads: the caller's one.
  */
@@ -56,8 +56,8 @@ struct rt_api {
 	void (*stop_queue)(struct rt *rt);
 	/* Makes `request` the current request. */
 	void (*request_begin)(struct rt *rt, const struct plan_request *request);
-	/* Submits the next operation of the request; there must be one. Returns false if the ring is
-	 * full and nothing was done (HIP waits itself instead). */
+	/* Submits the next operation of the request; there must be one. Returns false if the ring
+	 * is full and nothing was done (HIP waits itself instead). */
 	bool (*submit)(struct rt *rt);
 	/* To be called after the last operation, or after any operation if the rest of the request
 	 * is given up. Returns false as above. */

@@ -187,8 +187,8 @@ struct client {
 	struct executor *executor; /* thread with its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
 	bool refused;		   /* it cannot be held at its present level */
-	/* shm->teardown_granted must be updated when it runs (client_release_all()); release_at: its index in
-	 * worker->releasing */
+	/* shm->teardown_granted must be updated when it runs (client_release_all()); release_at:
+	 * its index in worker->releasing */
 	bool wants_release;
 	uint32_t release_at;
 	uint64_t hung_up_wait_ns; /* time from the check at hung_up_ns to the next */

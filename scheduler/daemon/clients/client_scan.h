@@ -12,8 +12,8 @@
  *
  * Clients that carry out holds themselves: KFDSHIM_LEVEL self, gate or weight, and clients that
  * have fallen to level self or gate (client_level.h). An action of the core becomes a command in
- * the shared memory of the client (HOLD_CMD), and a scan finds its acknowledgement. The daemon opens
- * no debug session on such a process and does not trace it.
+ * the shared memory of the client (HOLD_CMD), and a scan finds its acknowledgement. The daemon
+ * opens no debug session on such a process and does not trace it.
  *
  * Threads: the worker's loop only.
  */

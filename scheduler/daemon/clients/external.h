@@ -18,8 +18,8 @@
  * Rules with `shim = no`: once a second, the processes that use the driver and have no shim are
  * compared with these rules, and the first matching rule gives the process its priority. Other
  * rules do not apply to such processes, because a rule for processes with the shim must not cause
- * the daemon to trace other processes. Of the effects of a rule only the priority counts, and level =
- * observe, which exempts the process. A control request about a process overrides all rules
+ * the daemon to trace other processes. Of the effects of a rule only the priority counts, and
+ * level = observe, which exempts the process. A control request about a process overrides all rules
  * (control.h).
  *
  * None of this costs anything while there are no such processes and no such rules.

@@ -425,8 +425,8 @@ static bool is_retired(struct config_reading *r, const char *name)
 	return false;
 }
 
-/* Handler for inih. Returns 1 if the key was accepted, 0 at a problem. The name of the section is not
- * used, because inih cuts it after 49 characters. */
+/* Handler for inih. Returns 1 if the key was accepted, 0 at a problem. The name of the section is
+ * not used, because inih cuts it after 49 characters. */
 static int take_key(void *user, const char *section_name, const char *name, const char *value)
 {
 	struct config_reading *r = user;

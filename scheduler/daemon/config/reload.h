@@ -7,10 +7,11 @@
  * that supervises the worker. A valid configuration is in force from then on, for the present
  * worker, which SIGHUP notifies, and for all later ones.
  *
- * The child process is in a Landlock domain (Linux 5.13 and newer), which restricts access to files,
- * even for root. The worker and the watchdog do not use Landlock. A process in a domain can trace only
- * processes of the same domain, whatever its capabilities, and cannot read which namespaces other
- * processes are in. Children inherit the domain, so the watchdog cannot be in one either.
+ * The child process is in a Landlock domain (Linux 5.13 and newer), which restricts access to
+ * files, even for root. The worker and the watchdog do not use Landlock. A process in a domain can
+ * trace only processes of the same domain, whatever its capabilities, and cannot read which
+ * namespaces other processes are in. Children inherit the domain, so the watchdog cannot be in one
+ * either.
  *
  * Threads: all functions are for the watchdog, except reload_take(), which any process that was
  * forked later can call.
@@ -47,8 +48,8 @@ bool reload_take(const struct reload *reload, uint32_t *number, struct config *o
 
 /*
  * Allows the calling process only reading of files from now on: no file can be opened for writing,
- * created, removed, renamed or executed, no TCP port bound or connected to, no other process traced or
- * signalled, as far as this kernel supports these restrictions. Needs no-new-privs.
+ * created, removed, renamed or executed, no TCP port bound or connected to, no other process traced
+ * or signalled, as far as this kernel supports these restrictions. Needs no-new-privs.
  *
  * Returns
  *   0;

@@ -51,8 +51,8 @@ void reader_use(int socket, struct reader_state *state, int wake_fd, const struc
  * any more would wake the loop again and again. */
 void reader_receive(void);
 
-/* Called in each loop iteration: receives an answer if one is awaited, sends the next request, and aborts one that
- * takes too long. */
+/* Called in each loop iteration: receives an answer if one is awaited, sends the next request, and
+ * aborts one that takes too long. */
 void reader_step(uint64_t now);
 
 /* Returns the time at which reader_step() must be called again even if no answer arrives;

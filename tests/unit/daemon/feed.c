@@ -45,8 +45,8 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(rng >> 33) % n;
 }
 
-/* Appends the content of the pipe to `text`. Each write must have been of whole lines: the pipe keeps
- * them apart (O_DIRECT). */
+/* Appends the content of the pipe to `text`. Each write must have been of whole lines: the pipe
+ * keeps them apart (O_DIRECT). */
 static void drain(void)
 {
 	ssize_t n;

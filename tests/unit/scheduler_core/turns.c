@@ -149,8 +149,8 @@ static void contended_gangs_have_no_turn(void **state)
 	assert_int_equal(running_after(FIRST), 2);
 }
 
-/* low[0] is first in turn until it is contended on another GPU, at the moment when a gang is due. That
- * low[0] has not been evaluated yet must not let low[1] wait for it. */
+/* low[0] is first in turn until it is contended on another GPU, at the moment when a gang is due.
+ * That low[0] has not been evaluated yet must not let low[1] wait for it. */
 static void a_gang_that_is_contended_now_has_no_turn(void **state)
 {
 	core_id other = play_add(15);

@@ -265,8 +265,8 @@ RULE_CHECK(checks_of_create_are_in_order, begin())
 
 /* ---- ids, doorbells and limits ---- */
 
-/* Of the queue that create_of_type() has created. doorbell: its index in the process's doorbells, in units of
- * 8 bytes. */
+/* Of the queue that create_of_type() has created. doorbell: its index in the process's doorbells,
+ * in units of 8 bytes. */
 static uint32_t id, doorbell;
 
 static int create_of_type(uint32_t type)

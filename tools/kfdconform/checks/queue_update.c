@@ -77,8 +77,9 @@ RULE_CHECK(update_to_an_unmapped_ring_is_efault, begin())
 	UPDATE_IS(ring_size, PAGE, 0);
 }
 
-/* Stops the queue by the change in the middle of a kernel. *ms is set to the length of the kernel. If a kernel
- * ends before it is stopped, because the machine is busy, tries again with twice the length. */
+/* Stops the queue by the change in the middle of a kernel. *ms is set to the length of the kernel.
+ * If a kernel ends before it is stopped, because the machine is busy, tries again with twice the
+ * length. */
 static struct signal *stop_work(unsigned *ms)
 {
 	struct signal *signal = signals_new(&gpu);

@@ -205,8 +205,8 @@ bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t want
 void sleep_ms(unsigned ms);
 /* Returns so many bytes of zeroed memory of the process, in pages of their own. */
 void *map_pages(size_t size);
-/* Installs a handler that does nothing. flags: those of sigaction(); 0: the signal interrupts a sleeping
- * call. */
+/* Installs a handler that does nothing. flags: those of sigaction(); 0: the signal interrupts a
+ * sleeping call. */
 void signal_handle(int signal, int flags);
 /* Returns the effective capabilities of the process, and drops those of the mask. */
 uint64_t capabilities_drop(uint64_t mask);
@@ -218,8 +218,8 @@ void until_in_call(const pid_t *tid);
 
 /* Creates an event for memory faults and returns its id. */
 uint32_t memory_event_new(const struct gpu_file *gpu);
-/* Waits up to `ms` for the event. Returns 1 and describes the fault in *out, 0 if it did not come, or a
- * negative errno. */
+/* Waits up to `ms` for the event. Returns 1 and describes the fault in *out, 0 if it did not come,
+ * or a negative errno. */
 int memory_event_wait(const struct gpu_file *gpu, uint32_t event, unsigned ms,
 		      struct kfd_hsa_memory_exception_data *out);
 
