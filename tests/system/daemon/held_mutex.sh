@@ -46,7 +46,7 @@ if [ -n "${AUTO:-}" ]; then
 	done
 	until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"gate\"" ||
 		fail "not at level gate: $(status | jq -c .processes)"
-	sleep 20
+	sleep 3 # virtual time; the first attempt would come after 1 s
 	says ".processes[]|select(.pid == $offline)|.level == \"gate\"" ||
 		fail "level trap again: $(status | jq -c .processes)"
 	exit
