@@ -20,7 +20,7 @@
 
 /* Longest wait for readers. */
 #define WAIT_NS 100000000u
-#define CHECK_NS 100000u /* period of the checks before a fork */
+#define CHECK_NS 100000u /* period of the checks before and during a fork */
 /* More memory than liburcu's registry takes when it grows for one more thread: with 4,000 threads
  * it has 512 KiB, and doubles. */
 #define ROOM_BYTES (1u << 20)
@@ -106,14 +106,24 @@ static void *wait_for_all(void *arg)
 	return arg;
 }
 
-/* Returns true if the thread has been started. */
-static bool begin_wait(void)
+/* Starts the thread, after the end of forks in progress. Returns true if it has been started. */
+static bool begin_wait(uint64_t end_ns)
 {
 	/* An earlier wait has not ended: neither would this one. */
 	if (__atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING)
 		return false;
-	__atomic_store_n(&state, RUNNING, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&forks, __ATOMIC_SEQ_CST) == 0 && thread_start(wait_for_all, NULL) == 0)
+	for (;;) {
+		__atomic_store_n(&state, RUNNING, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&forks, __ATOMIC_SEQ_CST) == 0)
+			break;
+		__atomic_store_n(&state, NONE, __ATOMIC_SEQ_CST);
+		/* The fork may be this thread's own: this call comes from a handler of it. */
+		if (__atomic_load_n(&locker, __ATOMIC_RELAXED) == pthread_self() ||
+		    clock_ns() >= end_ns)
+			return false;
+		sleep_ns(CHECK_NS);
+	}
+	if (thread_start(wait_for_all, NULL) == 0)
 		return true;
 	__atomic_store_n(&state, NONE, __ATOMIC_SEQ_CST);
 	return false;
@@ -129,7 +139,7 @@ bool readers_wait(void)
 	if (urcu_bp_reader && urcu_bp_read_ongoing())
 		return false;
 	pthread_mutex_lock(&one_at_a_time);
-	if (begin_wait()) {
+	if (begin_wait(end_ns)) {
 		while (__atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING &&
 		       clock_ns() < end_ns) {
 			left = wait_left(end_ns);

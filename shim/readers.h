@@ -30,7 +30,8 @@ void readers_end(void);
  * cancellation off (common/thread_cancel.h). Can change errno.
  * Returns true if all of them have ended. What a reader may have found must stay in memory after
  * false: a reader is stopped in a debugger, a signal handler has jumped out of its read, this call
- * comes from a handler within a read, or membarrier(2) or a thread for the wait is refused. */
+ * comes from a signal handler within a read or from a fork handler, or membarrier(2) or a thread
+ * for the wait is refused. */
 bool readers_wait(void);
 
 /* Around a fork, in this order; the last two in the parent and in the child. A child of a process

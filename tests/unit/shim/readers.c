@@ -231,6 +231,36 @@ static void a_fork_does_not_wait_for_a_reader(void)
 	CHECK(child_works());
 }
 
+/* A wait that begins during a fork of another thread begins after it. */
+static void a_fork_delays_a_wait(void)
+{
+	pthread_t waiter;
+	int ended = -1;
+
+	readers_init();
+	readers_before_fork();
+	CHECK(pthread_create(&waiter, NULL, wait_for_readers, &ended) == 0);
+	fake_sleep_us(20000);
+	CHECK(__atomic_load_n(&ended, __ATOMIC_SEQ_CST) == -1);
+	readers_after_fork_parent();
+	CHECK(pthread_join(waiter, NULL) == 0);
+	CHECK(ended == 1);
+}
+
+/* The program's fork handler: the fork ends only after the call. */
+static void a_fork_handler_does_not_wait_for_its_fork(void)
+{
+	uint64_t begun;
+
+	readers_init();
+	readers_before_fork();
+	begun = clock_ns();
+	CHECK(!readers_wait());
+	CHECK(clock_ns() - begun < 50 * MS);
+	readers_after_fork_parent();
+	CHECK(readers_wait());
+}
+
 /* clone() without the handlers. */
 static void a_child_without_handlers_does_not_read(void)
 {
@@ -254,6 +284,8 @@ IN_CHILD(without_memory_there_is_no_read)
 IN_CHILD(without_membarrier_there_is_no_wait)
 IN_CHILD(a_child_has_its_own_readers)
 IN_CHILD(a_fork_does_not_wait_for_a_reader)
+IN_CHILD(a_fork_delays_a_wait)
+IN_CHILD(a_fork_handler_does_not_wait_for_its_fork)
 IN_CHILD(a_child_without_handlers_does_not_read)
 
 int main(void)
@@ -267,6 +299,8 @@ int main(void)
 		cmocka_unit_test(test_without_membarrier_there_is_no_wait),
 		cmocka_unit_test(test_a_child_has_its_own_readers),
 		cmocka_unit_test(test_a_fork_does_not_wait_for_a_reader),
+		cmocka_unit_test(test_a_fork_delays_a_wait),
+		cmocka_unit_test(test_a_fork_handler_does_not_wait_for_its_fork),
 		cmocka_unit_test(test_a_child_without_handlers_does_not_read),
 	};
 
