@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kfd/uapi.h"
+#include "shim/activity.h"
 #include "tests/lib/mock_debug.h"
 #include "tests/lib/shim_stub_daemon.h"
 
@@ -293,6 +294,12 @@ bool fake_ring(struct fake_queue *q, struct fake_signal *completion)
 	if (called)
 		fake.agent->doorbell(signal);
 	return called;
+}
+
+void fake_settle(void)
+{
+	agent_lock();
+	agent_unlock();
 }
 
 void fake_drain(struct fake_queue *q)

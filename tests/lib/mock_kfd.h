@@ -107,6 +107,14 @@ void fake_submit(struct fake_queue *queue, struct fake_signal *completion);
  * called, that is if the table of active doorbells did not contain the signal. If the agent's
  * thread polls the queues at that moment, that thread publishes the activity slightly later. */
 bool fake_ring(struct fake_queue *queue, struct fake_signal *completion);
+/*
+ * If a hook finds the agent's lock taken by the agent's thread, it leaves a request, which that
+ * thread serves before it releases the lock. So once this function has had the lock, all requests
+ * are served. It can take any time, but the result does not depend on timing. (A queue that must
+ * stay active in a test therefore has packets left, so that a pause of the test's thread does not
+ * matter.)
+ */
+void fake_settle(void);
 /* Sets rptr to wptr: the queue is drained. */
 void fake_drain(struct fake_queue *queue);
 /* Sets rptr to wptr - 1: the last packet is executing. */

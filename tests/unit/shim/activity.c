@@ -31,30 +31,17 @@ static void begin(struct fake_queue *q)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 }
 
-/*
- * If a hook finds the agent's lock taken by the agent's thread, it leaves a request, which that
- * thread serves before it releases the lock. So once this function has had the lock, all requests
- * are served. It can take any time, but the result does not depend on timing. (A queue that must
- * stay active in a test therefore has packets left, so that a pause of the test's thread does not
- * matter.)
- */
-static void settle(void)
-{
-	agent_lock();
-	agent_unlock();
-}
-
 static bool ring(struct fake_queue *q, struct fake_signal *completion)
 {
 	bool called = fake_ring(q, completion);
 
-	settle();
+	fake_settle();
 	return called;
 }
 
 static bool node_is_active(uint32_t gpu_id)
 {
-	settle();
+	fake_settle();
 	return fake_daemon_active(&daemon_, gpu_id) == 1;
 }
 
@@ -67,7 +54,7 @@ static bool queue_active(const struct fake_queue *q)
 {
 	struct client_shm_queue entry;
 
-	settle();
+	fake_settle();
 	CHECK(fake_daemon_queue(&daemon_, q->id, &entry) == 0);
 	return entry.state == CLIENT_SHM_QUEUE_ACTIVE;
 }
@@ -121,7 +108,7 @@ static void wait_on_the_last_packet_ends_it(void)
 	 * the queue is active again; therefore the test checks the transitions.) */
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
-	settle();
+	fake_settle();
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions);
 	fake_drain(&q);
 	EVENTUALLY(!active() && !queue_active(&q), 1000);
@@ -256,7 +243,7 @@ static void copies_are_seen_at_once(void)
 	/* The hook reports it at once, or the thread has seen it between submission and end. */
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2, 1000);
 	fake.agent->copied(0);
-	settle();
+	fake_settle();
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2);
 }
 

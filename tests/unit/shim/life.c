@@ -40,6 +40,7 @@ static void child_forgets(void)
 
 	begin(&q);
 	fake_ring(&q, &last);
+	fake_settle();
 	teardown_begin = daemon_.shm->teardown_begin;
 	pid = fork();
 	if (pid == 0) {
@@ -51,14 +52,14 @@ static void child_forgets(void)
 	CHECK(fake_wait_for(pid) == 0);
 	CHECK(daemon_.shm->teardown_begin == teardown_begin);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
-	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
 	CHECK(!fake_ring(&q, &last)); /* the parent's doorbell is still in the table */
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
-	/* If the agent's thread has the lock now, the change comes a moment later. Nothing else can
-	 * cause it, because the packet is not drained. (If the packet stays for long, the queue is
-	 * active again.) */
-	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
+	fake_settle();
+	/* Nothing else can cause the change, because the packet is not drained. (If the packet
+	 * stays for long, the queue is active again.) */
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -118,6 +119,7 @@ static void vfork_child_passes_through(void)
 
 	begin(&q);
 	fake_ring(&q, &last);
+	fake_settle();
 	generation = daemon_.shm->queue_generation;
 	pid = vfork();
 	if (pid == 0) {
@@ -127,13 +129,13 @@ static void vfork_child_passes_through(void)
 	CHECK(fake_wait_for(pid) == 0);
 	CHECK(daemon_.shm->queue_generation == generation);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
-	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
-	/* If the agent's thread has the lock now, the change comes a moment later. Nothing else can
-	 * cause it, because the packet is not drained. (If the packet stays for long, the queue is
-	 * active again.) */
-	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
+	fake_settle();
+	/* Nothing else can cause the change, because the packet is not drained. (If the packet
+	 * stays for long, the queue is active again.) */
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions);
 	fake_daemon_remove(&daemon_);
 }
 

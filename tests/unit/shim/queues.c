@@ -114,8 +114,7 @@ static void a_smaller_ring_is_another(void)
 	args.queue_id = q.id;
 	CHECK(fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
 	fake_waited(&last);
-	agent_lock(); /* the holder of the lock serves the request that the wait has left */
-	agent_unlock();
+	fake_settle();
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == 1);
 }
@@ -217,8 +216,7 @@ static void back_but_replaced(bool noticed)
 		CHECK(entry.hsa_queue == q.hsa_queue && entry.hooked == 1);
 		fake_drain(&q);
 		fake_waited(&last);
-		agent_lock();
-		agent_unlock();
+		fake_settle();
 		CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
 	}
 }
@@ -245,8 +243,7 @@ static void no_bell_of_a_lost_queue(void)
 	agent_unlock();
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
 	fake_ring(&q, NULL);
-	agent_lock();
-	agent_unlock();
+	fake_settle();
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
 }
 
