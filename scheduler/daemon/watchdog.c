@@ -38,6 +38,7 @@
 #define MS 1000000ull
 #define CHECK_NS (50 * MS)	     /* period of the watchdog's loop */
 #define HEARTBEAT_MAX_NS (500 * MS)  /* age of the worker's heartbeat */
+#define START_MAX_NS (5000 * MS)     /* the same before its loop runs: nothing is suspended then */
 #define LEAVE_MAX_NS (15000 * MS)    /* time for a worker to end after SIGTERM */
 #define ADMISSION_MAX_NS (1000 * MS) /* age of the heartbeat of kfdschedd-door */
 #define OWN_FILES 8
@@ -72,8 +73,10 @@ struct watchdog {
 
 static bool too_old(const struct watchdog *w, uint64_t now)
 {
-	return now >=
-	       __atomic_load_n(&w->shared->heartbeat_ns, __ATOMIC_ACQUIRE) + HEARTBEAT_MAX_NS;
+	uint64_t most_ns = __atomic_load_n(&w->shared->serving, __ATOMIC_ACQUIRE) ? HEARTBEAT_MAX_NS
+										  : START_MAX_NS;
+
+	return now >= __atomic_load_n(&w->shared->heartbeat_ns, __ATOMIC_ACQUIRE) + most_ns;
 }
 
 static void check_child(struct watchdog *w, uint64_t now)

@@ -15,7 +15,7 @@
 /*
  * Runs workers, one after the other, until SIGTERM or SIGINT, and then until the last worker has
  * resumed all processes. SIGHUP makes it read the configuration again. A worker is killed if its
- * heartbeat is older than 500 ms, an executor process as executors.h describes. When a worker
+ * heartbeat is older than 500 ms, or 5 s before its loop runs, an executor process as executors.h describes. When a worker
  * ends, all executor processes are ended, too.
  *
  * Returns the exit code. Does not return in the processes that it forks.
