@@ -110,7 +110,10 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
  * of each run in memory that it shares with its parent ---- */
 
 #define CHECK_NS 1000000   /* 1 ms: time between two checks whether the first request is over */
-#define FAILED_NS 50000000 /* 50 ms: pause after a request that has failed */
+/* Pause after a request: 50 ms if it has failed. Otherwise 1 ms, so that a command that only takes
+ * CPU time leaves some to the machine, and in virtual time lets the time go on. */
+#define FAILED_NS 50000000
+#define PAUSE_NS 1000000
 
 /* Runs the command once. Its output is discarded, but for stderr. Returns the status of
  * waitpid(2). */
@@ -151,6 +154,7 @@ static _Noreturn void request_for_ever(const char *command, struct preempt_onlin
 
 		if (run_command(command) == 0) {
 			add(online, begin_ns, clock_ns());
+			sleep_ns(PAUSE_NS);
 		} else {
 			online->failed++;
 			sleep_ns(FAILED_NS);

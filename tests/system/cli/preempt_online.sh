@@ -54,6 +54,8 @@ grep -q "online, outside" "$work/plot.svg" || fail "the plot has no requests"
 preempt "sleep 0.01"
 grep -qE "^online, held +[0-9]+ +[0-9.]+ ms " "$work/out" || fail "no row of requests: $(cat "$work/out")"
 grep -qE "^online, outside +[0-9]+ +[0-9.]+ ms " "$work/out" || fail "no row of requests: $(cat "$work/out")"
+# A request that does not sleep lets the time go on, and ends.
+preempt true
 # A request that takes longer than a hold is reported.
 expect 0 "$kfdsched" preempt "$offline" -n 2 --hold 1ms --pause 1ms --slow 10s --online "sleep 0.5"
 printed "a longer --hold"
