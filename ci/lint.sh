@@ -57,5 +57,5 @@ files '\.c$' | { grep -v '^tests/[^b]' || true; } | xargs -r cppcheck --quiet --
 	--enable=warning,performance,portability --inline-suppr \
 	--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
 	--suppress=objectIndex:tools/kfdconform/checks/packets.c \
-	--error-exitcode=1 -D_GNU_SOURCE --include=ci/cppcheck.h -I. -j 2 || status=1
+	--error-exitcode=1 -D_GNU_SOURCE --include=tests/lib/cppcheck.h -I. -j 2 || status=1
 exit $status

@@ -109,7 +109,7 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
 /* ---- requests: a child gives the command of --online to sh again and again, and keeps the times
  * of each run in memory that it shares with its parent ---- */
 
-#define CHECK_NS 1000000   /* 1 ms: time between two checks whether the first request is over */
+#define CHECK_NS 1000000 /* 1 ms: time between two checks whether the first request is over */
 /* Pause after a request: 50 ms if it has failed. Otherwise 1 ms, so that a command that only takes
  * CPU time leaves some to the machine, and in virtual time lets the time go on. */
 #define FAILED_NS 50000000
