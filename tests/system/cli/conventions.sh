@@ -12,9 +12,10 @@ as_root "$@"
 
 if [ -z "${IN_A_WORLD:-}" ]; then
 	protocol=$(sed -n 's/^#define PROTOCOL_VERSION \([0-9]*\).*/\1/p' "$SOURCE/channel/protocol.h")
-	for program in kfdsched kfdschedd kfdsim kfdreplay kfdconform record_play; do
-		expect 0 "$BUILD/$program" --version
-		grep -qE "^$program [0-9]+\.[0-9]+\.[0-9]+, commit ([0-9a-f]{12}(-dirty)?|unknown), protocol $protocol\$" "$work/out" ||
+	for program in "$BUILD/kfdsched" "$BUILD/kfdschedd" "$BUILD/kfdsim" "$BUILD/kfdreplay" "$BUILD/kfdconform" \
+		"$BUILD/record_play"; do
+		expect 0 "$program" --version
+		grep -qE "^${program##*/} [0-9]+\.[0-9]+\.[0-9]+, commit ([0-9a-f]{12}(-dirty)?|unknown), protocol $protocol\$" "$work/out" ||
 			fail "$program --version: $(cat "$work/out")"
 	done
 	cut -d , -f 2- "$work/out" >"$work/one"
