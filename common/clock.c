@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "common/clock.h"
 
-#include <stddef.h>
-
 #define NS_PER_S 1000000000u
 
 static const volatile uint64_t *source; /* atomic; NULL: CLOCK_MONOTONIC */

@@ -14,7 +14,6 @@
 #define KFDSHIM_COMMON_CWSR_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define CWSR_WHY 96 /* bytes of a reason */
 

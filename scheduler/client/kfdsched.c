@@ -2,8 +2,6 @@
 #include "include/kfdsched.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 /* Clients, their gangs, and the node entries where they have work; the functions that report
  * events. Decisions are made in decide.c. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "scheduler/core/policy_ops.h"
 

@@ -5,18 +5,14 @@
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/proc.h"
-#include "common/text.h"
 #include "common/wait.h"
 
 #ifndef NS_GET_TGID_FROM_PIDNS /* since Linux 6.12 */

@@ -2,7 +2,6 @@
 #include "scheduler/daemon/clients/client_level.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

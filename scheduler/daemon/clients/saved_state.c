@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/clients/saved_state.h"
 
-#include <errno.h>
-
 #include "channel/protocol.h"
 #include "scheduler/daemon/reader/reader.h"
 

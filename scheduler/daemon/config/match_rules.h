@@ -12,7 +12,6 @@
 #define KFDSHIM_SCHEDULER_DAEMON_CONFIG_MATCH_RULES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/executor/executors.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -4,12 +4,8 @@
 #include <jansson.h>
 #include <linux/kfd_ioctl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/json_util.h"
 #include "common/text.h"
 #include "kfd/exception_json.h"
