@@ -9,6 +9,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -39,166 +40,64 @@
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWCGROUP)
 
-/* Calls that each process can make with any arguments. */
-static const int basic[] = {
+/* Lists of calls with any arguments, by name, and one blank between two names. */
+
+/* Each process. */
+static const char basic[] =
 	/* open descriptors */
-	SCMP_SYS(read),
-	SCMP_SYS(write),
-	SCMP_SYS(writev),
-	SCMP_SYS(close),
+	"read write writev close "
 	/* waiting */
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
-	SCMP_SYS(epoll_ctl),
-	SCMP_SYS(epoll_wait),
-	SCMP_SYS(epoll_pwait),
-	SCMP_SYS(futex),
-	SCMP_SYS(restart_syscall),
+	"poll ppoll epoll_ctl epoll_wait epoll_pwait futex restart_syscall "
 	/* time and memory */
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(gettimeofday),
-	SCMP_SYS(time),
-	SCMP_SYS(brk),
-	SCMP_SYS(munmap),
-	SCMP_SYS(madvise),
+	"clock_gettime gettimeofday time brk munmap madvise "
 	/* the process itself; a sanitizer calls sigaltstack when a thread ends */
-	SCMP_SYS(getpid),
-	SCMP_SYS(gettid),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack),
-};
+	"getpid gettid exit exit_group rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack";
 
 /* All processes except those that accept connections, serve metrics, or write the recording or
  * the log. */
-static const int common[] = {
+static const char common[] =
 	/* files and pipes; open descriptors */
-	SCMP_SYS(pread64),
-	SCMP_SYS(pwrite64),
-	SCMP_SYS(readv),
-	SCMP_SYS(lseek),
-	SCMP_SYS(fstat),
-	SCMP_SYS(stat),
-	SCMP_SYS(lstat),
-	SCMP_SYS(newfstatat),
-	SCMP_SYS(statx),
-	SCMP_SYS(access),
-	SCMP_SYS(faccessat),
-	SCMP_SYS(faccessat2),
-	SCMP_SYS(readlink),
-	SCMP_SYS(readlinkat),
-	SCMP_SYS(getdents64),
-	SCMP_SYS(getcwd),
-	SCMP_SYS(dup),
-	SCMP_SYS(pipe2),
-	SCMP_SYS(eventfd2),
-	SCMP_SYS(signalfd4),
-	SCMP_SYS(timerfd_create),
-	SCMP_SYS(timerfd_settime),
-	SCMP_SYS(memfd_create),
+	"pread64 pwrite64 readv lseek fstat stat lstat newfstatat statx access faccessat faccessat2 "
+	"readlink readlinkat getdents64 getcwd dup pipe2 eventfd2 signalfd4 timerfd_create "
+	"timerfd_settime memfd_create "
 	/* waiting */
-	SCMP_SYS(epoll_create1),
-	SCMP_SYS(epoll_pwait2),
-	SCMP_SYS(nanosleep),
-	SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(clock_getres),
-	SCMP_SYS(sched_yield),
-	SCMP_SYS(wait4),
-	SCMP_SYS(waitid),
+	"epoll_create1 epoll_pwait2 nanosleep clock_nanosleep clock_getres sched_yield wait4 waitid "
 	/* memory */
-	SCMP_SYS(mmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(mprotect),
-	SCMP_SYS(getrandom),
+	"mmap mremap mprotect getrandom "
 	/* the process itself */
-	SCMP_SYS(getppid),
-	SCMP_SYS(getuid),
-	SCMP_SYS(geteuid),
-	SCMP_SYS(getgid),
-	SCMP_SYS(getegid),
-	SCMP_SYS(uname),
-	SCMP_SYS(sysinfo),
-	SCMP_SYS(getrusage),
-	SCMP_SYS(set_robust_list),
-	SCMP_SYS(set_tid_address),
-	SCMP_SYS(rseq),
-	SCMP_SYS(membarrier),
-	SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(sched_getparam),
-	SCMP_SYS(sched_getscheduler),
-	SCMP_SYS(sched_get_priority_min),
-	SCMP_SYS(sched_get_priority_max),
-	SCMP_SYS(getpriority),
-	SCMP_SYS(getcpu),
+	"getppid getuid geteuid getgid getegid uname sysinfo getrusage set_robust_list "
+	"set_tid_address rseq membarrier sched_getaffinity sched_getparam sched_getscheduler "
+	"sched_get_priority_min sched_get_priority_max getpriority getcpu "
 	/* targets; peers on kernels without SO_PEERPIDFD */
-	SCMP_SYS(pidfd_open),
-};
+	"pidfd_open";
 
 /* Calls on open sockets. Not for an executor process, which has no sockets, and not for
  * kfdschedd-read, which uses read() and write() on one. */
-static const int sockets[] = {
-	SCMP_SYS(accept4),     SCMP_SYS(recvmsg),     SCMP_SYS(recvfrom),   SCMP_SYS(sendmsg),
-	SCMP_SYS(sendto),      SCMP_SYS(shutdown),    SCMP_SYS(getsockopt), SCMP_SYS(setsockopt),
-	SCMP_SYS(getsockname), SCMP_SYS(getpeername),
-};
+static const char sockets[] =
+	"accept4 recvmsg recvfrom sendmsg sendto shutdown getsockopt setsockopt "
+	"getsockname getpeername";
 
 /* The watchdog: its lock, its socket file, its children, and what a worker does at its start.
  * Also what the child that reads the configuration needs to resolve user names (nscd, sssd and
  * systemd are reached by AF_UNIX sockets). */
-static const int watchdogs[] = {
-	SCMP_SYS(flock),
-	SCMP_SYS(unlink),
-	SCMP_SYS(unlinkat),
-	SCMP_SYS(kill),
-	SCMP_SYS(capget),
-	SCMP_SYS(capset),
-	SCMP_SYS(seccomp),
-	SCMP_SYS(prctl),
-	SCMP_SYS(connect),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(tgkill),
-	SCMP_SYS(mlock),
-	SCMP_SYS(mlockall),
-	SCMP_SYS(landlock_create_ruleset),
-	SCMP_SYS(landlock_restrict_self),
+static const char watchdogs[] =
+	"flock unlink unlinkat kill capget capset seccomp prctl connect fcntl tgkill mlock mlockall "
+	"landlock_create_ruleset landlock_restrict_self "
 	/* kfdschedd-door */
-	SCMP_SYS(dup2),
-	SCMP_SYS(dup3),
-	SCMP_SYS(close_range),
-};
+	"dup2 dup3 close_range";
 
-/* The process that accepts connections: calls with any arguments. */
-static const int doors[] = {
+/* The process that accepts connections. */
+static const char doors[] =
 	/* connections */
-	SCMP_SYS(accept4),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(sendto),
-	SCMP_SYS(shutdown),
-	SCMP_SYS(getsockopt),
-	SCMP_SYS(epoll_create1),
+	"accept4 recvmsg sendmsg sendto shutdown getsockopt epoll_create1 "
 	/* processes that close descriptors that may block */
-	SCMP_SYS(pipe2),
-	SCMP_SYS(dup2),
-	SCMP_SYS(dup3),
-	SCMP_SYS(close_range),
-	SCMP_SYS(wait4),
-	SCMP_SYS(set_robust_list),
-	SCMP_SYS(rseq),
+	"pipe2 dup2 dup3 close_range wait4 set_robust_list rseq "
 	/* memory; the process itself */
-	SCMP_SYS(mmap),
-	SCMP_SYS(geteuid),
-};
+	"mmap geteuid";
 
 /* Calls that HTTP over a listening socket needs. No file can be opened; the only new descriptors
  * are accepted connections. */
-static const int servers[] = {
-	SCMP_SYS(readv),  SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(mremap), SCMP_SYS(getrandom),
-};
+static const char servers[] = "readv nanosleep clock_nanosleep mremap getrandom";
 
 /* Sets of roles. */
 #define ROLE(name) (1u << FILTER_##name)
@@ -209,15 +108,14 @@ static const int servers[] = {
 
 static const struct {
 	unsigned roles;
-	const int *calls;
-	size_t count;
+	const char *calls;
 } lists[] = {
-	{~0u, basic, COUNT(basic)},
-	{WORKERS | WATCHDOG, common, COUNT(common)},
-	{ROLE(WORKER) | ROLE(METRICS) | WATCHDOG, sockets, COUNT(sockets)},
-	{WATCHDOG, watchdogs, COUNT(watchdogs)},
-	{ROLE(ADMISSION), doors, COUNT(doors)},
-	{ROLE(METRICS), servers, COUNT(servers)},
+	{~0u, basic},
+	{WORKERS | WATCHDOG, common},
+	{ROLE(WORKER) | ROLE(METRICS) | WATCHDOG, sockets},
+	{WATCHDOG, watchdogs},
+	{ROLE(ADMISSION), doors},
+	{ROLE(METRICS), servers},
 };
 
 /* flags of open(2) */
@@ -318,6 +216,24 @@ static int allow(scmp_filter_ctx filter, int call, unsigned count, const struct 
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, count, when);
 }
 
+/* Allows the calls of a list. Returns -EINVAL if libseccomp does not know a name. */
+static int allow_all(scmp_filter_ctx filter, const char *calls)
+{
+	char name[32];
+	int error = 0;
+
+	for (; *calls && !error; calls += strspn(calls, " ")) {
+		size_t length = strcspn(calls, " ");
+		int call;
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, calls);
+		calls += length;
+		call = seccomp_syscall_resolve_name(name);
+		error = call == __NR_SCMP_ERROR ? -EINVAL : allow(filter, call, 0, NULL);
+	}
+	return error;
+}
+
 static int allow_role(scmp_filter_ctx filter, unsigned role)
 {
 	/* For abort(3). A filter is installed by the process to which it applies, so getpid() is
@@ -326,9 +242,9 @@ static int allow_role(scmp_filter_ctx filter, unsigned role)
 	const struct scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
 	int error = 0;
 
-	for (size_t i = 0; i < COUNT(lists); i++)
-		for (size_t j = 0; j < lists[i].count && !error && role & lists[i].roles; j++)
-			error = allow(filter, lists[i].calls[j], 0, NULL);
+	for (size_t i = 0; i < COUNT(lists) && !error; i++)
+		if (role & lists[i].roles)
+			error = allow_all(filter, lists[i].calls);
 	for (size_t i = 0; i < COUNT(rules) && !error; i++)
 		if (role & rules[i].roles)
 			error = allow(filter, rules[i].call, rules[i].count, rules[i].when);
