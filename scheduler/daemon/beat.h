@@ -38,7 +38,7 @@ struct shared_state {
 	uint32_t serving;
 	struct reader_state reader;
 	struct saved_state saved; /* worker: control requests, saved for the next worker */
-	/* refused system calls (seccomp_filter.h), of all processes without a counter of their
+	/* refused system calls (privileges.h), of all processes without a counter of their
 	 * own */
 	uint64_t refused_calls;
 	/* log lines lost (log.h), of all processes without a counter of their own */
@@ -53,7 +53,7 @@ struct shared_state {
 struct admission_state {
 	uint64_t heartbeat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
 	uint64_t refused;	/* connections refused, by this process and by the worker */
-	uint64_t refused_calls; /* of this process (seccomp_filter.h) */
+	uint64_t refused_calls; /* of this process (privileges.h) */
 	struct log_losses log;	/* of this process */
 };
 

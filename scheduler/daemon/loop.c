@@ -27,7 +27,6 @@
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/recording/record.h"
-#include "scheduler/daemon/seccomp_filter.h"
 #include "scheduler/daemon/worker.h"
 
 #define HEARTBEAT_NS                                                                               \

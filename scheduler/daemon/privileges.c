@@ -2,17 +2,316 @@
 #include "scheduler/daemon/privileges.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <linux/sockios.h>
 #include <sched.h>
-#include <stdbool.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <ucontext.h>
+#include <unistd.h>
 
+#include "kfd/uapi.h"
 #include "scheduler/daemon/log.h"
 
 #define NICE (-15)
 #define NICE_ADMISSION (-5)
+#define CALLS 1024 /* larger call numbers share one entry */
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41 /* glibc names its memory */
+#endif
+
+#ifndef NS_GET_TGID_FROM_PIDNS
+#define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
+#endif
+
+#define IOCTL_MASK 0xffffu /* type and number only, because KFD's structs may grow */
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
+	 CLONE_NEWCGROUP)
+
+/* ---- filters of system calls ---- */
+
+/* Lists of calls with any arguments, by name, with one blank between two names. */
+
+/* Each process. */
+static const char basic[] =
+	/* open descriptors */
+	"read write writev close "
+	/* waiting */
+	"poll ppoll epoll_ctl epoll_wait epoll_pwait futex restart_syscall "
+	/* time and memory */
+	"clock_gettime gettimeofday time brk munmap madvise "
+	/* the process itself; a sanitizer calls sigaltstack when a thread ends */
+	"getpid gettid exit exit_group rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack";
+
+/* All processes except those that accept connections, serve metrics, or write the recording or
+ * the log. */
+static const char common[] =
+	/* files and pipes; open descriptors */
+	"pread64 pwrite64 readv lseek fstat stat lstat newfstatat statx access faccessat faccessat2 "
+	"readlink readlinkat getdents64 getcwd dup pipe2 eventfd2 signalfd4 timerfd_create "
+	"timerfd_settime memfd_create "
+	/* waiting */
+	"epoll_create1 epoll_pwait2 nanosleep clock_nanosleep clock_getres sched_yield wait4 waitid "
+	/* memory */
+	"mmap mremap mprotect getrandom "
+	/* the process itself */
+	"getppid getuid geteuid getgid getegid uname sysinfo getrusage set_robust_list "
+	"set_tid_address rseq membarrier sched_getaffinity sched_getparam sched_getscheduler "
+	"sched_get_priority_min sched_get_priority_max getpriority getcpu "
+	/* targets; peers on kernels without SO_PEERPIDFD */
+	"pidfd_open";
+
+/* Calls on open sockets. Not for an executor process, which has no sockets, and not for
+ * kfdschedd-read, which uses read() and write() on one. */
+static const char sockets[] =
+	"accept4 recvmsg recvfrom sendmsg sendto shutdown getsockopt setsockopt "
+	"getsockname getpeername";
+
+/* The watchdog: its lock, its socket file, its children, and what a worker does at its start.
+ * Also what the child that reads the configuration needs to resolve user names (nscd, sssd and
+ * systemd are reached by AF_UNIX sockets). */
+static const char watchdogs[] =
+	"flock unlink unlinkat kill capget capset seccomp prctl connect fcntl tgkill mlock mlockall "
+	"landlock_create_ruleset landlock_restrict_self "
+	/* kfdschedd-door */
+	"dup2 dup3 close_range";
+
+/* The process that accepts connections. */
+static const char doors[] =
+	/* connections */
+	"accept4 recvmsg sendmsg sendto shutdown getsockopt epoll_create1 "
+	/* processes that close descriptors that may block */
+	"pipe2 dup2 dup3 close_range wait4 set_robust_list rseq "
+	/* memory; the process itself */
+	"mmap geteuid";
+
+/* Calls that HTTP over a listening socket needs. No file can be opened; the only new descriptors
+ * are accepted connections. */
+static const char servers[] = "readv nanosleep clock_nanosleep mremap getrandom";
+
+/* Sets of roles. */
+#define ROLE(name) (1u << FILTER_##name)
+#define WATCHDOG ROLE(WATCHDOG)
+#define WORKERS (ROLE(WORKER) | ROLE(EXECUTOR) | ROLE(READER))
+#define TRACERS (ROLE(EXECUTOR) | WATCHDOG)
+#define LOGGERS (ROLE(EXECUTOR) | ROLE(READER) | ROLE(RECORD))
+
+static const struct {
+	unsigned roles;
+	const char *calls;
+} lists[] = {
+	{~0u, basic},
+	{WORKERS | WATCHDOG, common},
+	{ROLE(WORKER) | ROLE(METRICS) | WATCHDOG, sockets},
+	{WATCHDOG, watchdogs},
+	{ROLE(ADMISSION), doors},
+	{ROLE(METRICS), servers},
+};
+
+/* flags of open(2) */
+#define CHANGES (O_WRONLY | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+/* Conditions on argument n. */
+#define IS(n, value) SCMP_A##n(SCMP_CMP_EQ, value)
+#define MASKED(n, mask, value) SCMP_A##n(SCMP_CMP_MASKED_EQ, mask, value)
+#define IOCTL(request) MASKED(1, IOCTL_MASK, (request)&IOCTL_MASK)
+
+/* Calls that depend on arguments: `count` conditions, all of which must hold. */
+static const struct {
+	unsigned roles;
+	int call;
+	unsigned count;
+	struct scmp_arg_cmp when[2];
+} rules[] = {
+	/* Open for reading; and /dev/kfd for reading and writing. No role may truncate a file,
+	 * and only the watchdog may create one (its lock). */
+	{WATCHDOG, SCMP_SYS(openat), 1, {MASKED(2, CHANGES, 0)}},
+	{WATCHDOG, SCMP_SYS(open), 1, {MASKED(1, CHANGES, 0)}},
+	{WORKERS, SCMP_SYS(openat), 1, {MASKED(2, CHANGES | O_CREAT, 0)}},
+	{WORKERS, SCMP_SYS(open), 1, {MASKED(1, CHANGES | O_CREAT, 0)}},
+	/* The driver, and the ptrace(2) requests of a tracer that does not change its targets: no
+	 * access to memory or registers. PTRACE_SEIZE without options, because PTRACE_O_EXITKILL
+	 * would kill the target when its tracer ends. */
+	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_GET_VERSION)}},
+	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_DBG_TRAP)}},
+	{TRACERS, SCMP_SYS(ptrace), 2, {IS(0, PTRACE_SEIZE), IS(3, 0)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_INTERRUPT)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_CONT)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_LISTEN)}},
+	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_DETACH)}},
+	{ROLE(READER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(NS_GET_TGID_FROM_PIDNS)}},
+	/* Has a client read all that was sent to it? */
+	{ROLE(WORKER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(SIOCOUTQ)}},
+	/* The log may be a socket. */
+	{LOGGERS, SCMP_SYS(sendto), 2, {IS(0, STDERR_FILENO), IS(4, 0)}},
+	/* Priorities and limits, for the calling process only. */
+	{WORKERS | WATCHDOG, SCMP_SYS(prlimit64), 1, {IS(0, 0)}},
+	{WORKERS | WATCHDOG, SCMP_SYS(sched_setscheduler), 1, {IS(0, 0)}},
+	{WORKERS | WATCHDOG, SCMP_SYS(setpriority), 2, {IS(0, PRIO_PROCESS), IS(1, 0)}},
+	/* F_SETOWN and F_SETSIG could send a signal to any process, so they are not in the list. */
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_DUPFD)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_DUPFD_CLOEXEC)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_GETFD)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_SETFD)}},
+	{WORKERS | ROLE(METRICS), SCMP_SYS(fcntl), 1, {IS(1, F_GETFL)}},
+	{WORKERS | ROLE(METRICS), SCMP_SYS(fcntl), 1, {IS(1, F_SETFL)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_ADD_SEALS)}},
+	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_GET_SEALS)}},
+	/* Children of the watchdog can create threads; kfdschedd-door can create processes, and
+	 * the watchdog both. */
+	{WATCHDOG, SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES, 0)}},
+	{ROLE(ADMISSION), SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES | CLONE_THREAD, 0)}},
+	{WORKERS, SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD)}},
+	{ROLE(ADMISSION), SCMP_SYS(prctl), 1, {IS(0, PR_SET_PDEATHSIG)}},
+	{WORKERS, SCMP_SYS(prctl), 1, {IS(0, PR_SET_NAME)}},
+	{WORKERS, SCMP_SYS(prctl), 1, {IS(0, PR_SET_VMA)}},
+	/* for sd_notify and for names of users */
+	{WATCHDOG, SCMP_SYS(socket), 1, {IS(0, AF_UNIX)}},
+	/* No executable memory, so that no code can be written. */
+	{ROLE(METRICS), SCMP_SYS(mmap), 1, {MASKED(2, PROT_EXEC, 0)}},
+	{ROLE(METRICS), SCMP_SYS(mprotect), 1, {MASKED(2, PROT_EXEC, 0)}},
+};
+
+static uint64_t *refused_calls;
+static uint64_t refused_here;		   /* number of calls refused to this process */
+static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: refused and logged */
+
+/* The register with the result of a system call, in the context of a signal handler. */
+#if defined(__x86_64__)
+#define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#elif defined(__aarch64__)
+#define RESULT(context) ((context)->uc_mcontext.regs[0])
+#endif
+
+#ifdef RESULT
+/* Handler of SIGSYS: the call was not made, and this sets its result. It only stores values,
+ * because it runs in a signal handler. */
+static void refuse(int signal, siginfo_t *info, void *context)
+{
+	unsigned number = (unsigned)info->si_syscall;
+
+	(void)signal;
+	RESULT((ucontext_t *)context) = -EPERM;
+	if (number > CALLS)
+		number = CALLS;
+	if (__atomic_load_n(&refused_numbers[number], __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(&refused_numbers[number], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&refused_here, 1, __ATOMIC_RELEASE);
+	if (refused_calls)
+		__atomic_fetch_add(refused_calls, 1, __ATOMIC_RELAXED);
+}
+#endif
+
+static int allow(scmp_filter_ctx filter, int call, unsigned count, const struct scmp_arg_cmp *when)
+{
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, count, when);
+}
+
+/* Allows the calls of a list. Returns -EINVAL if libseccomp does not know a name. */
+static int allow_all(scmp_filter_ctx filter, const char *calls)
+{
+	char name[32];
+	int error = 0;
+
+	for (; *calls && !error; calls += strspn(calls, " ")) {
+		size_t length = strcspn(calls, " ");
+		int call;
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, calls);
+		calls += length;
+		call = seccomp_syscall_resolve_name(name);
+		error = call == __NR_SCMP_ERROR ? -EINVAL : allow(filter, call, 0, NULL);
+	}
+	return error;
+}
+
+static int allow_role(scmp_filter_ctx filter, unsigned role)
+{
+	/* For abort(3). A filter is installed by the process to which it applies, so getpid() is
+	 * the right number. Only the watchdog's filter, which its children inherit, allows signals
+	 * to others. */
+	const struct scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
+	int error = 0;
+
+	for (size_t i = 0; i < COUNT(lists) && !error; i++)
+		if (role & lists[i].roles)
+			error = allow_all(filter, lists[i].calls);
+	for (size_t i = 0; i < COUNT(rules) && !error; i++)
+		if (role & rules[i].roles)
+			error = allow(filter, rules[i].call, rules[i].count, rules[i].when);
+	if (!error && role & (WORKERS | ROLE(METRICS) | ROLE(RECORD)))
+		error = allow(filter, SCMP_SYS(tgkill), 1, &itself);
+	/* A filter cannot read the flags of clone3, so clone3 fails with ENOSYS and the C library
+	 * uses clone. */
+	if (!error && role & (WORKERS | WATCHDOG | ROLE(ADMISSION)))
+		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return error;
+}
+
+int filter_install(enum filter_role role, uint64_t *refused)
+{
+	uint32_t otherwise = SCMP_ACT_ERRNO(EPERM);
+	scmp_filter_ctx filter;
+	int error;
+
+	refused_calls = refused;
+#ifdef RESULT
+	const struct sigaction action = {.sa_sigaction = refuse,
+					 .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	if (sigaction(SIGSYS, &action, NULL) == 0)
+		otherwise = SCMP_ACT_TRAP;
+#endif
+	filter = seccomp_init(otherwise);
+	if (!filter)
+		return -ENOMEM;
+	/* Otherwise a call of another architecture's table would kill the thread. */
+	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
+	if (!error)
+		error = allow_role(filter, 1u << role);
+	if (!error)
+		error = seccomp_load(filter);
+	seccomp_release(filter);
+	return error;
+}
+
+void filter_report(void)
+{
+	static uint64_t reported;
+	uint64_t now = __atomic_load_n(&refused_here, __ATOMIC_ACQUIRE);
+
+	if (now == reported)
+		return;
+	reported = now;
+	for (int i = 0; i <= CALLS; i++) {
+		char *name;
+
+		if (__atomic_load_n(&refused_numbers[i], __ATOMIC_RELAXED) != 1)
+			continue;
+		__atomic_store_n(&refused_numbers[i], 2, __ATOMIC_RELAXED);
+		name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
+		log_error("system call %s was refused by the daemon's own seccomp filter; "
+			  "please report this",
+			  name ? name : "with an unknown number");
+		free(name);
+	}
+}
+
+/* ---- capabilities and priorities ---- */
 
 /* Keeps of the capabilities in `wanted` those that are permitted now, and drops all others. If
  * `effective`, those are made effective, too. */

@@ -30,7 +30,6 @@
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/recording/record.h"
-#include "scheduler/daemon/seccomp_filter.h"
 #include "scheduler/daemon/systemd.h"
 #include "scheduler/daemon/worker.h"
 

@@ -20,7 +20,6 @@
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
 #include "scheduler/daemon/privileges.h"
-#include "scheduler/daemon/seccomp_filter.h"
 
 #define WAIT_MS 60000
 

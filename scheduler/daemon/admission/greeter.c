@@ -20,7 +20,6 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"
-#include "scheduler/daemon/seccomp_filter.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */

@@ -24,7 +24,6 @@
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
 #include "scheduler/daemon/privileges.h"
-#include "scheduler/daemon/seccomp_filter.h"
 
 #define STACK_BYTES (128u * 1024u)
 #define ATTACH_PAUSE_NS 20000000

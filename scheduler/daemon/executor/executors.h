@@ -22,7 +22,7 @@ struct executor_table;
  * The main function of an executor process (kfdschedd-exec). It has one thread for each target of a
  * tenant, one that takes new targets, and one that waits for events of sessions and for signals of
  * targets. Serves the slots of process `number`, and writes
- * `done_fd` when there is an outcome. `refused` as in seccomp_filter.h.
+ * `done_fd` when there is an outcome. `refused` as in privileges.h.
  *
  * Returns the exit code of the process: 0 after 3 s without a target, because the driver refuses
  * to change the partitions of a GPU while a process has /dev/kfd open.
@@ -30,7 +30,7 @@ struct executor_table;
 int executor_run(struct executor_table *table, uint32_t number, int done_fd, uint64_t *refused);
 
 /* Creates the table and the eventfds. `files`: the descriptors that executor processes do not need
- * and close when they start (-1: none); must stay valid. `refused` as in seccomp_filter.h. Returns
+ * and close when they start (-1: none); must stay valid. `refused` as in privileges.h. Returns
  * NULL with errno on failure. */
 struct executors *executors_create(const int *files, size_t count, uint64_t *refused);
 

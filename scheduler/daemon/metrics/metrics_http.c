@@ -22,7 +22,6 @@
 #include "scheduler/daemon/metrics/metrics_share.h"
 #include "scheduler/daemon/metrics/metrics_text.h"
 #include "scheduler/daemon/privileges.h"
-#include "scheduler/daemon/seccomp_filter.h"
 
 #define BACKLOG 32
 #define CONNECTIONS 16u	   /* at a time; others wait to be accepted */

@@ -11,7 +11,6 @@
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/reader/reader_message.h"
-#include "scheduler/daemon/seccomp_filter.h"
 
 static int read_target(pid_t pid, struct reader_reply *reply)
 {

@@ -15,7 +15,6 @@
 #include "common/clock.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/privileges.h"
-#include "scheduler/daemon/seccomp_filter.h"
 
 #define MAGIC "kfdschedd-record "
 #define PIECE 65536u

@@ -44,7 +44,7 @@ void record_files(int out[static RECORD_FILES]);
 uint64_t record_start_ns(void);
 
 /* The main function of kfdschedd-rec, which has closed the write end of the pipe: drops
- * privileges and copies the pipe to the file. `refused` as in seccomp_filter.h. Returns the exit
+ * privileges and copies the pipe to the file. `refused` as in privileges.h. Returns the exit
  * code of the process when the recording has ended. */
 int record_run(uint64_t *refused);
 

@@ -15,7 +15,6 @@
 #include "scheduler/daemon/operator/query.h"
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/recording/record.h"
-#include "scheduler/daemon/seccomp_filter.h"
 #include "shim/links/peers.h"
 #include "shim/topology.h"
 #include "tests/system/seeded/driver.h"

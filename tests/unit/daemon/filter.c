@@ -44,7 +44,7 @@
 
 #include "channel/client_shm.h"
 #include "kfd/uapi.h"
-#include "scheduler/daemon/seccomp_filter.h"
+#include "scheduler/daemon/privileges.h"
 #include "tests/lib/processes.h"
 
 #define NO_PROCESS (1 << 22) /* above every possible PID */
