@@ -33,13 +33,13 @@ enum key_kind {
 	KEY_SHARE,
 	KEY_ADMIN_GROUP,
 	KEY_GRANT,
-	KEY_UIDS, /* KEY_UIDS to KEY_SHIM: a condition of struct rule */
+	KEY_UIDS, /* KEY_UIDS to KEY_SHIM: enum rule_condition in the order of its bits */
 	KEY_GIDS,
 	KEY_CGROUPS,
 	KEY_EXECUTABLES,
 	KEY_CONTAINERS,
 	KEY_SHIM,
-	KEY_PRIORITY, /* KEY_PRIORITY to KEY_SLO: an effect of struct rule */
+	KEY_PRIORITY, /* KEY_PRIORITY to KEY_SLO: enum rule_effect, likewise */
 	KEY_LEVEL,
 	KEY_GROUP,
 	KEY_SLO,
@@ -104,26 +104,6 @@ static const char *key_allowed(const struct config_key *key, char text[static KE
 	}
 	snprintf(text, KEY_ALLOWED, "%s, %s..%s", allowed[key->kind], low, high);
 	return text;
-}
-
-/* The kinds of conditions, and those of effects, are in the order of their bits. */
-static bool take_condition(struct rule *rule, enum key_kind kind, const char *text)
-{
-	rule->conditions |= 1u << (kind - KEY_UIDS);
-	switch (kind) {
-	case KEY_UIDS:
-		return rules_take_uids(&rule->uids, text);
-	case KEY_GIDS:
-		return rules_take_gids(&rule->gids, text);
-	case KEY_CGROUPS:
-		return rules_take_paths(&rule->cgroups, text);
-	case KEY_EXECUTABLES:
-		return rules_take_paths(&rule->executables, text);
-	case KEY_CONTAINERS:
-		return rules_take_containers(&rule->containers, text);
-	default:
-		return value_yes_no(text, &rule->shim);
-	}
 }
 
 static bool take_effect(struct rule *rule, const struct config_key *key, const char *text)
@@ -195,7 +175,7 @@ static bool key_take(struct config *config, void *target, const struct config_ke
 		config->verbose = strcmp(text, "debug") == 0;
 		return config->verbose || strcmp(text, "info") == 0;
 	default:
-		return take_condition(target, key->kind, text);
+		return rule_take(target, 1u << (key->kind - KEY_UIDS), text);
 	}
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,16 +21,6 @@ static bool take_ids(struct rule_ids *out, const char *text,
 		if (out->count == RULE_VALUES || !parse(item, &out->id[out->count]))
 			return false;
 	return true;
-}
-
-bool rules_take_uids(struct rule_ids *out, const char *text)
-{
-	return take_ids(out, text, value_user);
-}
-
-bool rules_take_gids(struct rule_ids *out, const char *text)
-{
-	return take_ids(out, text, value_group);
 }
 
 static bool is_path(const char *text)
@@ -58,14 +47,23 @@ static bool take_texts(struct rule_texts *out, const char *text, bool (*allowed)
 	return true;
 }
 
-bool rules_take_paths(struct rule_texts *out, const char *text)
+bool rule_take(struct rule *rule, enum rule_condition condition, const char *text)
 {
-	return take_texts(out, text, is_path);
-}
-
-bool rules_take_containers(struct rule_texts *out, const char *text)
-{
-	return take_texts(out, text, is_container);
+	rule->conditions |= condition;
+	switch (condition) {
+	case RULE_UID:
+		return take_ids(&rule->uids, text, value_user);
+	case RULE_GID:
+		return take_ids(&rule->gids, text, value_group);
+	case RULE_CGROUP:
+		return take_texts(&rule->cgroups, text, is_path);
+	case RULE_EXECUTABLE:
+		return take_texts(&rule->executables, text, is_path);
+	case RULE_CONTAINER:
+		return take_texts(&rule->containers, text, is_container);
+	default:
+		return value_yes_no(text, &rule->shim);
+	}
 }
 
 /* ---- grants ---- */
@@ -239,26 +237,12 @@ void authority_match(const struct authority *authority, const struct proc_attrs 
 
 #define TEXT_MAX 16384u /* bytes of a file in /proc; a process has about ten cgroups at most */
 
-/* Reads a whole file as text. Returns NULL if it cannot be read or is longer than TEXT_MAX - 1.
- * The caller frees it. */
-static char *read_text(pid_t pid, const char *name)
+/* Reads a whole file as text. Returns false if it cannot be read or does not fit. */
+static bool read_text(pid_t pid, const char *name, char text[static TEXT_MAX])
 {
-	char path[64], *text = malloc(TEXT_MAX);
-	size_t n = 0;
-	FILE *f;
+	ssize_t n = proc_read(pid, name, text, TEXT_MAX);
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	f = text ? fopen(path, "re") : NULL;
-	if (f) {
-		n = fread(text, 1, TEXT_MAX, f);
-		fclose(f);
-	}
-	if (n == 0 || n == TEXT_MAX) {
-		free(text);
-		return NULL;
-	}
-	text[n] = '\0';
-	return text;
+	return n > 0 && n < (ssize_t)TEXT_MAX - 1;
 }
 
 static void read_ids(const char *status, struct proc_attrs *out)
@@ -309,19 +293,16 @@ static bool same_namespace(pid_t pid, const char *kind)
 
 int subject_read(pid_t pid, struct proc_attrs *out)
 {
-	char *status = read_text(pid, "status"), *cgroups;
+	char text[TEXT_MAX];
 
 	*out = (struct proc_attrs){.pid = pid, .uid = (uid_t)-1};
-	if (!status)
+	if (!read_text(pid, "status", text))
 		return -ESRCH;
-	read_ids(status, out);
-	free(status);
-	cgroups = read_text(pid, "cgroup");
-	if (cgroups) {
-		cgroup_path(cgroups, out->cgroup, sizeof(out->cgroup));
+	read_ids(text, out);
+	if (read_text(pid, "cgroup", text)) {
+		cgroup_path(text, out->cgroup, sizeof(out->cgroup));
 		cgroup_container_id(out->cgroup, out->container);
 	}
-	free(cgroups);
 	read_exe(pid, out->exe);
 	out->native = same_namespace(pid, "pid") && same_namespace(pid, "user");
 	return 0;

@@ -97,18 +97,12 @@ struct authority {
 	struct grant grant[GRANTS_MAX];
 };
 
-/* Each function parses one value of the file and stores it in *out, which is empty before.
- * Returns false if the value is not allowed or if there is no room for it. */
-bool rules_take_uids(struct rule_ids *out, const char *text);
-bool rules_take_gids(struct rule_ids *out, const char *text);
+/* Parses the values of a condition and adds it to the rule. Patterns are those of fnmatch(3), begin
+ * with `/`, and `*` also matches `/`; beginnings of container ids have CONTAINER_MIN to CONTAINER_ID
+ * hexadecimal digits. Returns false if a value is not allowed or if there is no room for it. */
+bool rule_take(struct rule *rule, enum rule_condition condition, const char *text);
 
-/* Patterns as in fnmatch(3), beginning with `/`; `*` also matches `/`. */
-bool rules_take_paths(struct rule_texts *out, const char *text);
-
-/* Beginnings of container ids, CONTAINER_MIN to CONTAINER_ID hexadecimal digits each. */
-bool rules_take_containers(struct rule_texts *out, const char *text);
-
-/* Parses "uid NAME over cgroup /PATTERN" and appends the grant. */
+/* Parses "uid NAME over cgroup /PATTERN" and appends the grant. Returns false likewise. */
 bool rules_take_grant(struct authority *out, const char *text);
 
 #define SUBJECT_GIDS 64u   /* further groups of a process are not read */

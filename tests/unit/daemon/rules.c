@@ -70,12 +70,12 @@ static void users_and_groups(void **state)
 	struct rule *r = rule("a", RULE_UID);
 
 	(void)state;
-	assert_true(rules_take_uids(&r->uids, "12, 1000"));
+	assert_true(rule_take(r, RULE_UID, "12, 1000"));
 	assert_true(applies());
 	subject.uid = 1001;
 	assert_false(applies());
 	r->conditions = RULE_GID;
-	assert_true(rules_take_gids(&r->gids, "109,7"));
+	assert_true(rule_take(r, RULE_GID, "109,7"));
 	assert_true(applies());
 	subject.gid_count = 2; /* 109 was the third group id */
 	assert_false(applies());
@@ -86,19 +86,19 @@ static void patterns(void **state)
 	struct rule *r = rule("a", RULE_CGROUP);
 
 	(void)state;
-	assert_true(rules_take_paths(&r->cgroups, "/system.slice/*, /user.slice/docker-*"));
+	assert_true(rule_take(r, RULE_CGROUP, "/system.slice/*, /user.slice/docker-*"));
 	assert_true(applies());
 	strcpy(subject.cgroup, "/other/user.slice/docker-1");
 	assert_false(applies());
 	strcpy(subject.cgroup, "/system.slice/a.service/b/c"); /* a * also matches / */
 	assert_true(applies());
 	r->conditions = RULE_EXECUTABLE;
-	assert_true(rules_take_paths(&r->executables, "/usr/bin/python3.1[0-9]"));
+	assert_true(rule_take(r, RULE_EXECUTABLE, "/usr/bin/python3.1[0-9]"));
 	assert_true(applies());
 	strcpy(subject.exe, "/tmp/usr/bin/python3.11");
 	assert_false(applies());
 	r->conditions = RULE_CONTAINER;
-	assert_true(rules_take_containers(&r->containers, "ffffff,3f2a9c0d1e4b"));
+	assert_true(rule_take(r, RULE_CONTAINER, "ffffff,3f2a9c0d1e4b"));
 	assert_true(applies());
 	subject.container[0] = 'a';
 	assert_false(applies());
@@ -109,16 +109,16 @@ static void what_is_not_known_fits_nothing(void **state)
 	struct rule *r = rule("a", RULE_CGROUP);
 
 	(void)state;
-	assert_true(rules_take_paths(&r->cgroups, "/*"));
+	assert_true(rule_take(r, RULE_CGROUP, "/*"));
 	assert_true(applies());
 	subject.cgroup[0] = '\0';
 	assert_false(applies());
 	r->conditions = RULE_EXECUTABLE;
-	assert_true(rules_take_paths(&r->executables, "/*"));
+	assert_true(rule_take(r, RULE_EXECUTABLE, "/*"));
 	subject.exe[0] = '\0';
 	assert_false(applies());
 	r->conditions = RULE_CONTAINER;
-	assert_true(rules_take_containers(&r->containers, "3f2a9c"));
+	assert_true(rule_take(r, RULE_CONTAINER, "3f2a9c"));
 	subject.container[0] = '\0';
 	assert_false(applies());
 }
@@ -128,7 +128,7 @@ static void all_conditions_hold(void **state)
 	struct rule *r = rule("a", RULE_UID | RULE_SHIM);
 
 	(void)state;
-	assert_true(rules_take_uids(&r->uids, "1000"));
+	assert_true(rule_take(r, RULE_UID, "1000"));
 	r->shim = false;
 	assert_false(applies());
 	subject.shim = false;
@@ -143,7 +143,7 @@ static void the_first_is_the_one(void **state)
 
 	(void)state;
 	rule("second", RULE_SHIM)->shim = true;
-	assert_true(rules_take_uids(&none->uids, "1"));
+	assert_true(rule_take(none, RULE_UID, "1"));
 	first->shim = true;
 	first->effects = RULE_PRIORITY | RULE_LEVEL | RULE_GROUP | RULE_SLO;
 	first->priority = 3;
@@ -164,24 +164,23 @@ static void the_first_is_the_one(void **state)
 
 static void lists_have_bounds(void **state)
 {
-	static struct rule_ids ids;
-	static struct rule_texts texts;
+	static struct rule r;
 
 	(void)state;
-	assert_true(rules_take_uids(&ids, "1,2,3,4,5,6,7,8"));
-	assert_false(rules_take_uids(&ids, "1,2,3,4,5,6,7,8,9"));
-	assert_false(rules_take_uids(&ids, "1,,2"));
-	assert_false(rules_take_uids(&ids, ""));
-	assert_false(rules_take_uids(&ids, "nobody-of-that-name"));
-	assert_true(rules_take_uids(&ids, "root"));
-	assert_int_equal(ids.id[0], 0);
-	assert_false(rules_take_uids(&ids, "4294967295")); /* (uid_t)-1 means "no user" */
-	assert_false(rules_take_paths(&texts, "*"));
-	assert_false(rules_take_paths(&texts, "/a,b"));
-	assert_false(rules_take_containers(&texts, "3f2a9"));
-	assert_false(rules_take_containers(&texts, "3F2A9C"));
-	assert_false(rules_take_containers(&texts, ID "0"));
-	assert_true(rules_take_containers(&texts, ID));
+	assert_true(rule_take(&r, RULE_UID, "1,2,3,4,5,6,7,8"));
+	assert_false(rule_take(&r, RULE_UID, "1,2,3,4,5,6,7,8,9"));
+	assert_false(rule_take(&r, RULE_UID, "1,,2"));
+	assert_false(rule_take(&r, RULE_UID, ""));
+	assert_false(rule_take(&r, RULE_UID, "nobody-of-that-name"));
+	assert_true(rule_take(&r, RULE_UID, "root"));
+	assert_int_equal(r.uids.id[0], 0);
+	assert_false(rule_take(&r, RULE_UID, "4294967295")); /* (uid_t)-1 means "no user" */
+	assert_false(rule_take(&r, RULE_CGROUP, "*"));
+	assert_false(rule_take(&r, RULE_CGROUP, "/a,b"));
+	assert_false(rule_take(&r, RULE_CONTAINER, "3f2a9"));
+	assert_false(rule_take(&r, RULE_CONTAINER, "3F2A9C"));
+	assert_false(rule_take(&r, RULE_CONTAINER, ID "0"));
+	assert_true(rule_take(&r, RULE_CONTAINER, ID));
 }
 
 static void has(uint64_t preemptor, uint64_t victim)
