@@ -283,17 +283,3 @@ int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct socket_
 	close(out->pidfd);
 	return -ESRCH;
 }
-
-int peer_open(pid_t pid, peer_reader *read, struct socket_peer *out)
-{
-	struct peer_facts facts;
-	int error;
-
-	*out = (struct socket_peer){.pid = pid};
-	out->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (out->pidfd < 0)
-		return -errno;
-	error = describe(read, out, &facts);
-	out->uid = facts.uid;
-	return error;
-}

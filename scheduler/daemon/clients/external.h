@@ -40,7 +40,7 @@ struct sysfs_queue;
  * caller's code (reader.h).
  *
  * Returns 0, or a negative errno with one sentence in `problem`:
- *   an error of target_open();
+ *   an error of target_read();
  *   -EINVAL: the priority is not possible;
  *   -EEXIST: the process is a client with the shim;
  *   -ESRCH: PRIORITY_UNSET, and the process had no priority;

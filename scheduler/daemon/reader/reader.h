@@ -87,19 +87,20 @@ static inline bool reader_has_none(int error)
 	return error == -EAGAIN || error == -EINPROGRESS;
 }
 
-/* As peer_read(), subject_read(), peer_read_number() and target_open(); the last one closes its
- * pidfd here. Also -EAGAIN and -EINPROGRESS. */
+/* As peer_read(), subject_read(), peer_read_number() and target_read(). Also -EAGAIN and
+ * -EINPROGRESS. */
 int reader_facts(pid_t pid, struct peer_facts *out);
 int reader_subject(pid_t pid, struct proc_attrs *out);
 pid_t reader_number(pid_t of, pid_t pid);
 int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size);
 
-/* As target_has_shim() and tracer_right_has_come(): 1, 0 or a negative errno. */
+/* Has the process the shim, and is that not disabled (0 also if that cannot be read)? As
+ * tracer_right_has_come(). Both: 1, 0 or a negative errno. */
 int reader_has_shim(pid_t pid);
 int reader_right_has_come(pid_t pid);
 
-/* As target_destroys(): 1, 0 or a negative errno. *took_ns is the time that the read took,
- * because it reads a file for each thread. */
+/* Is a thread of the process in DESTROY_QUEUE: 1, 0 or a negative errno. *took_ns is the time that
+ * the read took, because it reads a file for each thread. */
 int reader_destroys(pid_t pid, uint64_t *took_ns);
 
 /* The main function of kfdschedd-read. `refused` is the counter of filter_install(); it is in

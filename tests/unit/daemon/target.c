@@ -21,18 +21,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/clients/external_target.h"
+#include "scheduler/daemon/reader/reader_message.h"
 #include "tests/lib/processes.h"
 
 static char problem[256];
 
 static void refused(pid_t pid, int error, const char *why)
 {
-	struct socket_peer peer;
+	struct peer_facts facts;
 	unsigned before = open_files();
 
 	problem[0] = '\0';
-	assert_int_equal(target_open(pid, &peer, problem, sizeof(problem)), error);
+	assert_int_equal(target_read(pid, &facts, problem, sizeof(problem)), error);
 	if (!strstr(problem, why))
 		fail_msg("'%s' does not say '%s'", problem, why);
 	assert_int_equal(open_files(), before);
@@ -126,21 +126,23 @@ static void without_a_gpu(void **state)
 static void a_process_is_held_by_its_pidfd(void **state)
 {
 	struct socket_peer peer, again;
+	struct peer_facts facts;
 	pid_t pid = start_child();
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	(void)state;
-	assert_int_equal(peer_open(pid, peer_read, &peer), 0);
+	assert_int_equal(peer_read(pid, &facts), 0);
+	assert_int_equal(peer_of(pid, pidfd, &facts, &peer), 0);
 	assert_int_equal(peer.pid, pid);
 	assert_int_equal(peer.uid, geteuid());
 	assert_int_not_equal(peer.started, 0);
 	assert_false(peer_ended(&peer));
-	assert_int_equal(peer_open(pid, peer_read, &again), 0);
-	assert_int_equal(again.started, peer.started);
 	end_child(pid);
 	assert_true(peer_ended(&peer));
 	close(peer.pidfd);
-	close(again.pidfd);
-	assert_int_equal(peer_open(pid, peer_read, &again), -ESRCH);
+	assert_int_equal(peer_of(pid, pidfd, &facts, &again), -ESRCH);
+	close(pidfd);
+	assert_int_equal(peer_read(pid, &facts), -ESRCH);
 }
 
 /* With an argument only the test that needs visible kernel threads runs (see CMakeLists.txt). */
