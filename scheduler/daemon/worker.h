@@ -25,6 +25,7 @@
 #include "scheduler/daemon/recording/feed.h"
 
 struct executors;
+struct reload;
 
 #define WORKER_CLIENTS ADMISSION_SLOTS
 

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel/protocol.h"
 #include "scheduler/daemon/config/owners.h"
 #include "scheduler/daemon/log.h"
 
@@ -19,30 +18,114 @@
 #define UNREAD_NS 20000000u
 #define UNREAD_MANY_NS 200000000u
 
+/* ---- users ---- */
+
+/* The burst is this large because all clients of a user connect again at once when a worker has
+ * been replaced. */
+static const struct ratelimit_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
+
+/* An entry can be reused only if no connection refers to it and its budgets are full, because a
+ * user could otherwise get new budgets by reconnecting. */
+static bool is_free(const struct user *user, uint64_t now)
+{
+	return user->connections == 0 && ratelimit_full(&user->comes, now) &&
+	       ratelimit_full(&user->scans, now) && ratelimit_full(&user->log.limit, now);
+}
+
+struct user *users_find(struct users *users, uid_t uid, uint64_t now)
+{
+	struct user *room = NULL;
+
+	for (uint32_t i = 0; i < users->end; i++) {
+		struct user *user = &users->entries[i];
+
+		if (user->uid == uid)
+			return user;
+		if (!user->connections && (!room || is_free(user, now)))
+			room = user;
+	}
+	if (users->end <= USERS_MAX && (!room || !is_free(room, now)))
+		room = &users->entries[users->end++];
+	*room = (struct user){.uid = uid};
+	return room;
+}
+
+/* Returns why `user` cannot have another connection, which completes "... refused: ", or NULL; the
+ * budget of an untrusted user is then charged. */
+static const char *objection(const struct users *users, struct user *user, bool trusted,
+			     uint64_t now)
+{
+	uint32_t slots = users->slots, taken = users->taken;
+
+	if (taken >= slots)
+		return "all connections are in use";
+	if (trusted)
+		return NULL;
+	if (user->connections >= (slots + 1) / 2)
+		return "the user already has half of all connections";
+	if (taken >= slots - slots / 16)
+		return "the last connections are reserved for root";
+	if (!ratelimit_take(&user->comes, &comes, now))
+		return "the user exceeds the connection rate";
+	return NULL;
+}
+
+struct user *users_let_in(struct users *users, const struct owners *owners, int socket,
+			  uint64_t now, uid_t *owner, bool *trusted)
+{
+	struct ucred cred = {.uid = (uid_t)-1};
+	socklen_t size = sizeof(cred);
+	struct user *user;
+	const char *why;
+
+	getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &size);
+	*owner = owners_find(owners, cred.uid);
+	*trusted = users_is_trusted(cred.uid);
+	user = users_find(users, *owner, now);
+	why = objection(users, user, *trusted, now);
+	if (why) {
+		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
+		return NULL;
+	}
+	user->connections++;
+	users->taken++;
+	return user;
+}
+
+void users_left(struct users *users, uid_t owner, uint64_t now)
+{
+	users_find(users, owner, now)->connections--;
+	users->taken--;
+}
+
+void admission_refuse(int socket, int error)
+{
+	const struct protocol_welcome welcome = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
+
+	protocol_send(socket, &welcome, sizeof(welcome), NULL, 0);
+}
+
+/* ---- connections in the worker ---- */
+
 void admission_open(struct admission *admission, uint64_t *refused)
 {
 	struct rlimit files;
 
 	admission->refused = refused;
-	admission->slots = ADMISSION_SLOTS;
+	admission->users.slots = ADMISSION_SLOTS;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
 	    files.rlim_cur < ADMISSION_SPARE + ADMISSION_SLOTS * ADMISSION_FILES)
-		admission->slots =
+		admission->users.slots =
 			files.rlim_cur > ADMISSION_SPARE + ADMISSION_FILES
 				? (uint32_t)(files.rlim_cur - ADMISSION_SPARE) / ADMISSION_FILES
 				: 1;
-	if (admission->slots < ADMISSION_SLOTS)
+	if (admission->users.slots < ADMISSION_SLOTS)
 		log_info("only %u connections are possible instead of %u: raise the limit of "
 			 "open files (LimitNOFILE=) to %u",
-			 admission->slots, ADMISSION_SLOTS,
+			 admission->users.slots, ADMISSION_SLOTS,
 			 ADMISSION_SPARE + ADMISSION_SLOTS * ADMISSION_FILES);
 	admission->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-static void give_slot_free(struct admission *admission, uid_t owner, uint64_t now)
-{
-	users_find(&admission->users, owner, now)->connections--;
-	admission->taken--;
 }
 
 bool admission_is_unread(int socket)
@@ -63,7 +146,7 @@ void admission_left(struct admission *admission, uid_t owner, int socket, uint64
 		return;
 	}
 	close(socket);
-	give_slot_free(admission, owner, now);
+	users_left(&admission->users, owner, now);
 }
 
 void admission_check(struct admission *admission, uint64_t now)
@@ -82,53 +165,22 @@ void admission_check(struct admission *admission, uint64_t now)
 			continue;
 		}
 		close(unread->socket);
-		give_slot_free(admission, unread->owner, now);
+		users_left(&admission->users, unread->owner, now);
 	}
 	admission->unread_count = n_valid;
 }
 
-/* Replies with a negative errno and closes the connection. */
-static void refuse(struct admission *admission, int fd, int error)
+static void refuse(struct admission *admission, int socket, int error)
 {
-	const struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
-
 	__atomic_fetch_add(admission->refused, 1, __ATOMIC_RELAXED);
-	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
-	close(fd);
-}
-
-/* Admits or refuses the connection out->socket. */
-static bool let_in(struct admission *admission, const struct owners *owners, uint64_t now,
-		   struct admitted *out)
-{
-	const int sndbuf = SNDBUF_BYTES;
-	struct ucred cred = {.uid = (uid_t)-1};
-	socklen_t size = sizeof(cred);
-	struct user *user;
-	const char *why;
-
-	/* Limit the send buffer: packets that a client does not read occupy memory of the
-	 * daemon. */
-	setsockopt(out->socket, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
-	getsockopt(out->socket, SOL_SOCKET, SO_PEERCRED, &cred, &size);
-	out->owner = owners_find(owners, cred.uid);
-	out->trusted = users_is_trusted(cred.uid);
-	user = users_find(&admission->users, out->owner, now);
-	why = users_objection(user, out->trusted, admission->taken, admission->slots, now);
-	if (why) {
-		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
-		refuse(admission, out->socket, -ENOSPC);
-		return false;
-	}
-	user->connections++;
-	admission->taken++;
-	return true;
+	admission_refuse(socket, error);
+	close(socket);
 }
 
 int admission_take(struct admission *admission, int channel, const struct owners *owners,
 		   uint64_t now, struct admitted *out)
 {
+	const int sndbuf = SNDBUF_BYTES;
 	size_t nfds = 1;
 	int error;
 
@@ -139,10 +191,17 @@ int admission_take(struct admission *admission, int channel, const struct owners
 	admission->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (error || nfds != 1)
 		return -EAGAIN;
-	if (admission->reserve >= 0)
-		return let_in(admission, owners, now, out);
-	log_user(&users_find(&admission->users, geteuid(), now)->log,
-		 "a connection cannot be accepted: %s", strerror(errno));
-	refuse(admission, out->socket, -EMFILE);
+	if (admission->reserve < 0) {
+		log_user(&users_find(&admission->users, geteuid(), now)->log,
+			 "a connection cannot be accepted: %s", strerror(errno));
+		refuse(admission, out->socket, -EMFILE);
+		return 0;
+	}
+	/* Limit the send buffer: packets that a client does not read occupy memory of the
+	 * daemon. */
+	setsockopt(out->socket, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
+	if (users_let_in(&admission->users, owners, out->socket, now, &out->owner, &out->trusted))
+		return 1;
+	refuse(admission, out->socket, -ENOSPC);
 	return 0;
 }

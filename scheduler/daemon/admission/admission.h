@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admission of connections in the worker. A connection uses one slot and up to ADMISSION_FILES file
- * descriptors, so the number of slots follows from RLIMIT_NOFILE. users.h has the limits of a
- * user. The process that accepts connections (greeter.h) sends each connection with its hello
- * over a channel. It has emptied the connection and shut it down for reading, so that the worker
- * can close it at any time without blocking.
+ * Admission of connections: the users that have some, or had some recently, with their number and
+ * the budgets for what a user can cause (log lines, connections, scans of shared memory). A uid that
+ * /etc/subuid assigns to a user counts as that user (owners.h). kfdschedd-door (greeter.h) counts
+ * the connections that it has not passed on, and the worker those that it has taken.
+ *
+ * A connection in the worker uses one slot and up to ADMISSION_FILES file descriptors, so the number
+ * of slots follows from RLIMIT_NOFILE. kfdschedd-door sends each connection with its hello over a
+ * channel. It has emptied the connection and shut it down for reading, so that the worker can close
+ * it at any time without blocking.
  *
  * A connection that has ended stays counted if its client has not read the file descriptors that
  * the daemon sent to it, until the client reads them or the last holder of the client's end
  * closes it. The reason is that the kernel counts such descriptors as "in flight" and limits
  * them by user, and the whole daemon is one user.
  *
- * Threads: the worker's loop only.
+ * Threads: users_*(): one thread of one process uses a struct users; the others: the worker's loop
+ * only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_ADMISSION_ADMISSION_H
 #define KFDSHIM_SCHEDULER_DAEMON_ADMISSION_ADMISSION_H
@@ -19,16 +24,75 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 
-#include "scheduler/daemon/admission/greeter.h"
-#include "scheduler/daemon/admission/users.h"
+#include "channel/protocol.h"
+#include "common/ratelimit.h"
+#include "scheduler/daemon/log.h"
 
+#define USERS_MAX 1024u /* users with a connection at the same time */
 #define ADMISSION_SLOTS USERS_MAX
 #define ADMISSION_FILES 8u  /* descriptors of a client with a debug session */
 #define ADMISSION_SPARE 32u /* descriptors of the worker itself */
 
-struct admission {
+struct owners;
+
+struct user {
+	uid_t uid;
+	uint32_t connections; /* open now */
+	uint32_t queries;     /* status replies in progress (query.h) */
+	uint64_t last_round;  /* number of its last turn at the door (greeter.h); 0: none */
+	struct log_share log;
+	struct ratelimit comes, scans; /* new connections; scans of shared memory (client_scan.h) */
+};
+
+/* Returns true for root and for the daemon's own user. It checks the uid itself, not its owner,
+ * because a subordinate uid of root does not have root's rights. */
+static inline bool users_is_trusted(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+/* All zero: no user is known. */
+struct users {
 	uint32_t slots, taken; /* connections allowed, and in use */
+	uint32_t end;	       /* entries from here on are free */
+	struct user entries[USERS_MAX + 1];
+};
+
+/*
+ * Returns the entry of `uid`, and creates one if there is none. `now` is CLOCK_MONOTONIC in ns.
+ *
+ * A new entry replaces the entry of a user without connections whose budgets are full again.
+ * Such an entry, or a free one, always exists while at most USERS_MAX users have connections.
+ * The pointer is valid until the next call.
+ */
+struct user *users_find(struct users *users, uid_t uid, uint64_t now);
+
+/*
+ * Counts the connection `socket`, and sets *owner, the owner of the peer's uid, and *trusted,
+ * users_is_trusted() of that uid.
+ *
+ * A trusted user can use all slots. Another user can use at most half of all slots, and none of
+ * the last sixteenth, and the rate of its connections is limited. Returns NULL, after a log line, if
+ * the connection is not allowed.
+ */
+struct user *users_let_in(struct users *users, const struct owners *owners, int socket,
+			  uint64_t now, uid_t *owner, bool *trusted);
+
+/* A connection that was counted has ended. */
+void users_left(struct users *users, uid_t owner, uint64_t now);
+
+/* Replies to a hello with a negative errno. */
+void admission_refuse(int socket, int error);
+
+/* A packet to the worker; the connection is attached as its only descriptor. */
+struct admission_message {
+	uint64_t accepted_ns;	     /* when it was accepted, CLOCK_MONOTONIC ns */
+	struct protocol_hello hello; /* as the client sent it: not checked */
+};
+
+struct admission {
 	/* a spare descriptor, released to receive a connection when no other is free; -1: none */
 	int reserve;
 	uint64_t *refused; /* counter of refused connections */
@@ -43,9 +107,9 @@ struct admission {
 
 /* A connection that was admitted. */
 struct admitted {
-	int socket;   /* owned by the receiver */
-	uid_t owner;  /* owner of the peer's uid (owners.h) */
-	bool trusted; /* users_is_trusted() of that uid */
+	int socket; /* owned by the receiver */
+	uid_t owner;
+	bool trusted;
 	struct admission_message message;
 };
 

@@ -15,7 +15,7 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
-#include "scheduler/daemon/admission/users.h"
+#include "scheduler/daemon/admission/admission.h"
 #include "scheduler/daemon/config/owners.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
@@ -51,7 +51,7 @@ static struct {
 	bool refuses;	/* the kernel refuses descriptors (SO_PASSRIGHTS) */
 	bool listening; /* the socket for all users is watched */
 	bool waiting;	/* connections wait for room in the channel */
-	uint32_t slots, taken, ready;
+	uint32_t ready; /* connections that wait to be passed on */
 	uint64_t turns; /* number of connections passed on */
 	uint32_t config_number;
 	struct config config;
@@ -213,11 +213,8 @@ static void dispose(int fd, uid_t owner, uint64_t now)
 
 static void refuse(int fd, uid_t owner, int error, uint64_t now)
 {
-	const struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
-
 	__atomic_fetch_add(&admission.with->shared->refused, 1, __ATOMIC_RELAXED);
-	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
+	admission_refuse(fd, error);
 	dispose(fd, owner, now);
 }
 
@@ -227,8 +224,7 @@ static int leave(struct pending *pending, uint64_t now)
 	int fd = pending->fd;
 
 	epoll_ctl(admission.epoll, EPOLL_CTL_DEL, fd, NULL);
-	user_of(pending->owner, now)->connections--;
-	admission.taken--;
+	users_left(&admission.users, pending->owner, now);
 	admission.ready -= pending->ready;
 	*pending = (struct pending){.fd = -1};
 	return fd;
@@ -249,7 +245,7 @@ static void end_round(uid_t owner, uint64_t now)
 	uint64_t last_round = ++admission.turns;
 
 	user_of(owner, now)->last_round = last_round;
-	for (uint32_t i = 0; i < admission.slots; i++)
+	for (uint32_t i = 0; i < admission.users.slots; i++)
 		if (admission.pending[i].owner == owner)
 			admission.pending[i].last_round = last_round;
 }
@@ -275,7 +271,7 @@ static struct pending *next_ready(void)
 {
 	struct pending *found = NULL;
 
-	for (uint32_t i = 0; admission.ready && i < admission.slots; i++) {
+	for (uint32_t i = 0; admission.ready && i < admission.users.slots; i++) {
 		struct pending *pending = &admission.pending[i];
 
 		if (pending->fd < 0 || !pending->ready)
@@ -336,21 +332,13 @@ static void take_hello(struct pending *pending, uint64_t now)
 
 static void let_in(int fd, uint64_t now)
 {
-	struct ucred cred = {.uid = (uid_t)-1};
-	socklen_t size = sizeof(cred);
 	struct pending *pending = admission.pending;
-	struct user *user;
-	const char *why;
+	const struct user *user;
 	bool trusted;
 	uid_t owner;
 
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
-	trusted = users_is_trusted(cred.uid);
-	owner = owners_find(&admission.config.owners, cred.uid);
-	user = user_of(owner, now);
-	why = users_objection(user, trusted, admission.taken, admission.slots, now);
-	if (why) {
-		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
+	user = users_let_in(&admission.users, &admission.config.owners, fd, now, &owner, &trusted);
+	if (!user) {
 		refuse(fd, owner, -ENOSPC, now);
 		return;
 	}
@@ -358,11 +346,10 @@ static void let_in(int fd, uint64_t now)
 		pending++;
 	if (watch(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP, SOURCE_PENDING,
 		  (uint32_t)(pending - admission.pending))) {
+		users_left(&admission.users, owner, now);
 		refuse(fd, owner, -ENOMEM, now);
 		return;
 	}
-	user->connections++;
-	admission.taken++;
 	*pending = (struct pending){.fd = fd,
 				    .trusted = trusted,
 				    .owner = owner,
@@ -403,7 +390,7 @@ static void accept_some(int listener, uint64_t now)
 
 static void drop_overdue(uint64_t now)
 {
-	for (uint32_t i = 0; i < admission.slots; i++) {
+	for (uint32_t i = 0; i < admission.users.slots; i++) {
 		struct pending *pending = &admission.pending[i];
 
 		if (pending->fd >= 0 &&
@@ -492,7 +479,7 @@ int admission_run(const struct admission_process *admission_process)
 	int error;
 
 	admission.with = admission_process;
-	admission.slots = count_slots();
+	admission.users.slots = count_slots();
 	for (uint32_t i = 0; i < ADMISSION_PENDING; i++)
 		admission.pending[i].fd = -1;
 	/* Accepted connections inherit both options. */

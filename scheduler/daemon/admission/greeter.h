@@ -22,18 +22,11 @@
 
 #include <stdint.h>
 
-#include "channel/protocol.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/config/reload.h"
 
 #define ADMISSION_PENDING 512u /* connections whose hello has not been passed on, at a time */
 #define ADMISSION_SINKS 64u    /* processes that close connections */
-
-/* A packet to the worker; the connection is attached as its only descriptor. */
-struct admission_message {
-	uint64_t accepted_ns;	     /* when it was accepted, CLOCK_MONOTONIC ns */
-	struct protocol_hello hello; /* as the client sent it: not checked */
-};
 
 /* What the process needs from the watchdog. */
 struct admission_process {

@@ -25,11 +25,8 @@
 
 static void refuse(struct worker *worker, struct client *client, int error)
 {
-	const struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
-
 	log_debug("connection refused: %s", strerror(-error));
-	protocol_send(client->socket, &welcome, sizeof(welcome), NULL, 0);
+	admission_refuse(client->socket, error);
 	client_gone(worker, client, NULL);
 }
 
@@ -184,12 +181,10 @@ static void greet(struct worker *worker, struct client *client, uint64_t now)
 
 void client_accept(struct worker *worker, const struct admitted *admitted, uint64_t now)
 {
-	const struct protocol_welcome full = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = -ENOSPC};
 	struct client *client = client_new(worker, admitted->socket, admitted->message.accepted_ns);
 
 	if (!client) {
-		protocol_send(admitted->socket, &full, sizeof(full), NULL, 0);
+		admission_refuse(admitted->socket, -ENOSPC);
 		admission_left(&worker->admission, admitted->owner, admitted->socket, now);
 		return;
 	}

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/admission/users.h"
+#include "scheduler/daemon/admission/admission.h"
 #include "scheduler/daemon/log.h"
 
 #define ATTACH_TRIES 100 /* attempts, in 2 s: longer than a debugger takes to end */

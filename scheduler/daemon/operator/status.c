@@ -306,8 +306,8 @@ static json_t *totals_json(const struct totals *t)
 
 static json_t *connections_json(const struct worker *worker)
 {
-	return json_pack("{sI sI sI sI}", "open", (json_int_t)worker->admission.taken, "room",
-			 (json_int_t)worker->admission.slots, "refused",
+	return json_pack("{sI sI sI sI}", "open", (json_int_t)worker->admission.users.taken, "room",
+			 (json_int_t)worker->admission.users.slots, "refused",
 			 (json_int_t)__atomic_load_n(worker->admission.refused, __ATOMIC_RELAXED),
 			 "orphans", (json_int_t)worker->orphan_count);
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/daemon/admission/users.h"
+#include "scheduler/daemon/admission/admission.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/reader/reader_message.h"
 

@@ -351,7 +351,7 @@ void check_ended(void)
 	must_be_none(worker->release_count, "clients to release");
 	must_be_none(worker->executor_count, "executors in use");
 	must_be_none(worker->orphan_count, "orphans");
-	must_be_none(worker->admission.taken, "slots of the door");
+	must_be_none(worker->admission.users.taken, "slots of the door");
 	must_be_none(worker->scans.late_count, "late looks");
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
 		must_be_none(worker->nodes.work[i].clients, "clients with work");

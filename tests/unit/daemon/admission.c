@@ -17,6 +17,7 @@
 
 #include "channel/protocol.h"
 #include "scheduler/daemon/admission/admission.h"
+#include "scheduler/daemon/config/owners.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -32,7 +33,7 @@ static int open_admission(void **state)
 	memset(&admission, 0, sizeof(admission));
 	refused = 0;
 	admission_open(&admission, &refused);
-	admission.slots = 1;
+	admission.users.slots = 1;
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, channel);
 }
 
@@ -75,12 +76,12 @@ static void slots_are_counted(void **state)
 	assert_int_equal(take(), 0);
 	assert_int_equal(take(), -EAGAIN);
 	assert_int_equal(refused, 1);
-	assert_int_equal(admission.taken, 1);
+	assert_int_equal(admission.users.taken, 1);
 	assert_int_equal(protocol_receive(second, &welcome, sizeof(welcome), NULL, NULL, 0), 0);
 	assert_int_equal(welcome.status, -ENOSPC);
 	assert_int_equal(read(second, &welcome, 1), 0); /* closed */
 	admission_left(&admission, kept.owner, kept.socket, SECOND);
-	assert_int_equal(admission.taken, 0);
+	assert_int_equal(admission.users.taken, 0);
 	close(first);
 	close(second);
 }
@@ -95,14 +96,14 @@ static void unread_reply_keeps_the_slot(void **state)
 	assert_int_equal(write(admitted.socket, "reply", 5), 5);
 	admission_left(&admission, admitted.owner, admitted.socket, SECOND);
 	admission_check(&admission, 2 * SECOND);
-	assert_int_equal(admission.taken, 1);
+	assert_int_equal(admission.users.taken, 1);
 	assert_int_equal(admission.users.entries[0].connections, 1);
 	assert_int_equal(read(client, text, sizeof(text)), 5);
 	assert_int_equal(read(client, text, sizeof(text)), 0);
 	admission_check(&admission, 2 * SECOND); /* too early for the next check */
-	assert_int_equal(admission.taken, 1);
+	assert_int_equal(admission.users.taken, 1);
 	admission_check(&admission, 3 * SECOND);
-	assert_int_equal(admission.taken, 0);
+	assert_int_equal(admission.users.taken, 0);
 	assert_int_equal(admission.users.entries[0].connections, 0);
 	close(client);
 }
@@ -117,7 +118,7 @@ static void end_of_the_client_frees_the_slot(void **state)
 	admission_left(&admission, admitted.owner, admitted.socket, SECOND);
 	close(client);
 	admission_check(&admission, 2 * SECOND);
-	assert_int_equal(admission.taken, 0);
+	assert_int_equal(admission.users.taken, 0);
 }
 
 int main(void)
