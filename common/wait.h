@@ -33,6 +33,12 @@ int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
  * not ready, or a negative errno. */
 int poll_one_ns(int fd, short events, uint64_t moment_ns);
 
+struct epoll_event;
+/* epoll_wait(2) until that moment of clock_ns(), WAIT_FOREVER, or 0: only what is ready now. Returns
+ * how many are ready, 0: none, or a negative errno, also -EINTR. Before Linux 5.11 the moment is
+ * rounded up to a whole millisecond. Not for the preloaded agent (wait_epoll.c). */
+int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns);
+
 /* Returns the `revents` of an fd at present. */
 static inline int poll_now(int fd, short events)
 {

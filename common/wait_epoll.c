@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "common/wait_epoll.h"
-
+/* The wait of the daemon's loop. Apart from wait.c, which the preloaded agent has in it, too:
+ * epoll_pwait2() is a symbol of glibc 2.35, and the agent loads in containers with 2.34. */
 #include <errno.h>
+#include <sys/epoll.h>
 
 #include "common/wait.h"
 

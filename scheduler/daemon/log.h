@@ -3,7 +3,7 @@
  * The daemon's log on stderr. Each call writes one complete line, from any thread of any process
  * of the daemon. No call waits for the reader of the log: a line that stderr does not accept at
  * once is dropped, and the next accepted line is preceded by the number of dropped lines. If
- * stderr is a regular file, a separate process writes it (log_file.h).
+ * stderr is a regular file, a separate process writes it (log_file_begin()).
  *
  * Lines that clients or users can cause are limited: there is a budget for the lines about each
  * client and one for the lines that each user causes. So no client can flood the log or hide
@@ -81,5 +81,25 @@ __attribute__((format(printf, 2, 3))) void log_client(struct log_share *share, c
 						      ...);
 __attribute__((format(printf, 2, 3))) void log_user(struct log_share *share, const char *format,
 						    ...);
+
+/*
+ * Starts kfdschedd-log, which writes the log into a regular file, and redirects log lines to it. A
+ * write to a file can wait for a disk, or for a file server that does not respond (NFS, FUSE). So no
+ * other process of the daemon writes the file: they write lines into a pipe without waiting, and
+ * this process copies the pipe to the file. It has no privileges and ignores the signals that end
+ * the daemon. It ends when no process has the pipe open for writing, so that the last lines of a
+ * daemon that was killed are written, too. If this process is killed, the others write to the file
+ * directly again.
+ *
+ * Call it in the main thread of the first process, after log_open() and before any other fork. Does
+ * nothing if stderr is not a regular file, or if the process or the pipe cannot be created.
+ */
+void log_file_begin(void);
+
+/* Waits until kfdschedd-log has written the rest of the pipe and ended, at most LOG_FILE_END_NS.
+ * Call it when the other processes have ended. */
+void log_file_end(void);
+
+#define LOG_FILE_END_NS 2000000000u
 
 #endif

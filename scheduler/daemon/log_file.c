@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/log_file.h"
+#include "scheduler/daemon/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include "common/clock.h"
 #include "common/own_names.h"
 #include "common/wait.h"
-#include "scheduler/daemon/log.h"
 #include "scheduler/daemon/privileges.h"
 
 #define PIECE 65536u

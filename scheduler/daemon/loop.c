@@ -9,7 +9,6 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
-#include "common/wait_epoll.h"
 #include "scheduler/daemon/clients/client_actions.h"
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_life.h"
@@ -17,10 +16,8 @@
 #include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/clients/registration.h"
 #include "scheduler/daemon/config/reload.h"
-#include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics.h"
-#include "scheduler/daemon/operator/control.h"
 #include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/operator/lease.h"
 #include "scheduler/daemon/operator/query.h"

@@ -17,7 +17,6 @@
 #include "scheduler/daemon/config/value.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/log_file.h"
 #include "scheduler/daemon/metrics/metrics_http.h"
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/systemd.h"

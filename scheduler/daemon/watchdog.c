@@ -22,7 +22,7 @@
 #include "scheduler/daemon/admission/greeter.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
-#include "scheduler/daemon/executor/executors.h"
+#include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics_http.h"

@@ -16,7 +16,6 @@
 
 #include "common/clock.h"
 #include "scheduler/daemon/executor/executor_table.h"
-#include "scheduler/daemon/executor/executors.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
 #include "scheduler/daemon/privileges.h"

@@ -32,7 +32,7 @@ struct query;
 enum client_phase {
 	CLIENT_GREETING, /* its hello is being handled, perhaps in several runs (reader.h) */
 	CLIENT_SERVED,	 /* a workload with shared memory */
-	CLIENT_HOLDING,	 /* a command that waits for a suspend, or holds one (control.h) */
+	CLIENT_HOLDING,	 /* a command that waits for a suspend, or holds one (lease.h) */
 	CLIENT_READING,	 /* a command that receives events (events.h) */
 	CLIENT_ASKING,	 /* a command that waits for a reply (query.h) */
 	CLIENT_DEAD,	 /* freed at the end of the loop iteration */

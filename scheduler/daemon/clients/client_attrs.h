@@ -4,7 +4,7 @@
  * order of increasing strength, a value comes from
  * - the client itself;
  * - the rule of the configuration that matches the client;
- * - a control request (control.h).
+ * - a control request (lease.h).
  *
  * A client that requests level observe for itself preempts no other client, whatever a rule
  * sets. It is held if a rule or a control request gives it a priority: by the gate, because its

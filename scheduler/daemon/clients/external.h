@@ -20,7 +20,7 @@
  * rules do not apply to such processes, because a rule for processes with the shim must not cause
  * the daemon to trace other processes. Of the effects of a rule only the priority counts, and
  * level = observe, which exempts the process. A control request about a process overrides all rules
- * (control.h).
+ * (lease.h).
  *
  * None of this costs anything while there are no such processes and no such rules.
  *

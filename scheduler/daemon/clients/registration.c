@@ -12,7 +12,6 @@
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/client_scan.h"
 #include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/operator/control.h"
 #include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/operator/lease.h"
 #include "scheduler/daemon/operator/query.h"

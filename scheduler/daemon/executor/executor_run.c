@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/executor/executors.h"
+#include "scheduler/daemon/executor/executor.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -18,8 +18,6 @@
 #include "common/clock.h"
 #include "common/ratelimit.h"
 #include "common/wait.h"
-#include "common/wait_epoll.h"
-#include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/executor/executors.h"
+#include "scheduler/daemon/executor/executor.h"
 
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -9,7 +9,6 @@
 
 #include "common/own_names.h"
 #include "scheduler/daemon/child.h"
-#include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/log.h"
 
 #define MS 1000000ull

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/operator/control.h"
+#include "scheduler/daemon/operator/lease.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/operator/events.h"
-#include "scheduler/daemon/operator/lease.h"
 #include "scheduler/daemon/reader/reader.h"
 
 /* ---- sender and target of a request ---- */

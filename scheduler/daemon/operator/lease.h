@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suspensions by request, and what a request has set for a process.
+ * Control requests (PROTOCOL_CONTROL, control.c): suspend or resume a process, set its priority, set
+ * the policy of a node. Each request is answered with one sentence, and logged with its sender.
  *
- * A suspension by request always has a lease: a number of seconds, or as long as the command's
- * connection is open. `resume` ends both. What requests have set survives the worker
- * (saved_state.h), but not the daemon.
+ * A suspension by request (lease.c) always has a lease: a number of seconds, or as long as the
+ * command's connection is open. `resume` ends both. A priority by request is in force until the
+ * process ends, whatever the process requests itself, or until it is withdrawn. What requests have
+ * set survives the worker (saved_state.h), but not the daemon.
  *
  * Threads: the worker's loop only.
  */
@@ -12,6 +14,14 @@
 #define KFDSHIM_SCHEDULER_DAEMON_OPERATOR_LEASE_H
 
 #include "scheduler/daemon/worker.h"
+
+/* Handles the request in `hello`. May be run again after an answer of kfdschedd-read. */
+void control_request(struct worker *worker, struct client *client,
+		     const struct protocol_hello *hello, uint64_t now);
+
+/* Sets the policies that requests have set, in this worker or an earlier one, again. Called
+ * after core_configure(), which drops them. */
+void control_policies(struct worker *worker);
 
 /* Saves what requests have set for a client: `priority`, or PRIORITY_OWN, and the end of a lease.
  * Returns false if there is no room, after a reply to `from` that says so, unless an awaited answer

@@ -13,7 +13,6 @@
 #include "common/clock.h"
 #include "scheduler/daemon/admission/admission.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/reader/reader_message.h"
 
 #define MS 1000000ull
 #define CHECK_NS MS /* between two checks of a request; a read takes 0.1 ms */

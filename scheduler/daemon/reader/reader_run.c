@@ -18,7 +18,6 @@
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/reader/reader.h"
-#include "scheduler/daemon/reader/reader_message.h"
 
 /* ---- processes that a request or a rule names ---- */
 

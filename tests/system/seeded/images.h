@@ -5,7 +5,7 @@
 #define KFDSHIM_TESTS_SEEDED_IMAGES_H
 
 #include "channel/agent_abi.h"
-#include "scheduler/daemon/executor/executors.h"
+#include "scheduler/daemon/executor/executor.h"
 
 #define AGENT_IMAGES 6
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/log_file.h"
 
 #define LINES 2000 /* more lines than a pipe can hold */
 

@@ -30,7 +30,6 @@
 
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/reader/reader.h"
-#include "scheduler/daemon/reader/reader_message.h"
 
 #define USER (geteuid() + 1) /* not geteuid(), because the daemon's own user is trusted */
 #define SUBORDINATE 3000000005u

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/reader/reader_message.h"
+#include "scheduler/daemon/reader/reader.h"
 #include "tests/lib/processes.h"
 
 static char problem[256];
