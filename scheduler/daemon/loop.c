@@ -462,8 +462,7 @@ static void client_exited(struct worker *worker, struct client *client, enum cli
 }
 
 int worker_run(int channel, int reader, const struct reload *reload,
-	       struct shared_state *shared_page, struct admission_state *admission_state,
-	       struct executors *executors)
+	       struct shared_state *shared_page, uint64_t *refused, struct executors *executors)
 {
 	struct worker *worker = &the_worker;
 	struct rlimit files;
@@ -490,7 +489,7 @@ int worker_run(int channel, int reader, const struct reload *reload,
 		log_error("the worker cannot start: %s", strerror(errno));
 		return 1;
 	}
-	admission_open(&worker->admission, &admission_state->refused);
+	admission_open(&worker->admission, refused);
 	log_set_verbose(worker->config.verbose);
 	configure(worker);
 	memory_lock_new();

@@ -20,13 +20,11 @@
 #include "common/own_names.h"
 #include "common/wait.h"
 #include "scheduler/daemon/admission/greeter.h"
-#include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics_http.h"
-#include "scheduler/daemon/metrics/metrics_share.h"
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/recording/record.h"
@@ -200,7 +198,7 @@ static void start(struct watchdog *w, uint64_t now)
 	if (pid == 0) {
 		keep_files(w, w->channel, w->reader_ends[0], record_pipe());
 		_exit(worker_run(w->channel, w->reader_ends[0], w->reload, w->shared,
-				 w->admission_process.shared,
+				 &w->admission_process.shared->refused,
 				 w->executors)); /* it has inherited the lock */
 	}
 	close(lock);

@@ -15,19 +15,55 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/histogram.h"
 #include "scheduler/core/sched.h"
 #include "scheduler/daemon/admission/admission.h"
-#include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/clients/saved_state.h"
 #include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/nodes.h"
+#include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/recording/feed.h"
 
 struct executors;
 struct reload;
 
 #define WORKER_CLIENTS ADMISSION_SLOTS
+
+/* Counters of the whole daemon since it started; they include those of earlier workers. The worker's
+ * loop writes them. */
+struct totals {
+	uint64_t suspends, resumes, failures, scans;	  /* scans of shared memory */
+	struct hist detection, holdover, suspend, resume; /* ns of wall time */
+	/* ns of wall time of a loop iteration, without its sleep */
+	struct hist iteration;
+};
+
+/*
+ * The memory that the watchdog and the worker share. The watchdog maps it before its first fork and
+ * keeps it, so that its content survives each worker. Each field has the one writer that is named
+ * with it, except the counters, which several processes increment atomically. A word that one process
+ * writes while another process may read it is accessed with the __atomic builtins.
+ */
+struct shared_state {
+	uint64_t started_ns; /* watchdog: when the daemon started, CLOCK_MONOTONIC ns */
+	uint64_t restarts;   /* watchdog: number of workers started after the first */
+	/* heartbeat of the worker's loop, ns; set by the watchdog at each start */
+	uint64_t heartbeat_ns;
+	/* worker: 1 once its loop runs; set to 0 by the watchdog at each start */
+	uint32_t serving;
+	struct reader_state reader;
+	struct saved_state saved; /* worker: control requests, saved for the next worker */
+	/* refused system calls (privileges.h), of all processes without a counter of their
+	 * own */
+	uint64_t refused_calls;
+	/* log lines lost (log.h), of all processes without a counter of their own */
+	struct log_losses log;
+	struct metrics_saved metrics; /* worker: metrics, which the next worker continues */
+	/* worker: totals, which the next worker continues; stored once a second and at its end */
+	struct totals totals;
+};
 
 /* The source of an epoll event. */
 enum worker_event {
@@ -131,11 +167,11 @@ struct client *worker_event_client(const struct worker *worker, uint64_t data,
 /*
  * The main function of the worker process. `channel` is its end of the channel from
  * kfdschedd-door (greeter.h), `reader` its end of the connection to kfdschedd-read (reader.h).
- * Returns the exit code of the process: 0 after all clients have been resumed, 1 if it could not
- * start.
+ * `refused` counts refused connections. Returns the exit code of the process: 0 after all clients
+ * have been resumed, 1 if it could not start.
  */
 int worker_run(int channel, int reader, const struct reload *reload, struct shared_state *shared,
-	       struct admission_state *admission_state, struct executors *executors);
+	       uint64_t *refused, struct executors *executors);
 
 /* Begins to load the client of an event that is handled soon. */
 void worker_prefetch(const struct worker *worker, uint64_t data);

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/config/owners.h"
+#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/log.h"
 
 /* the kernel doubles this value; one more packet than fits can be queued */

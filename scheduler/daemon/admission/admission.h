@@ -2,7 +2,7 @@
 /*
  * Admission of connections: the users that have some, or had some recently, with their number and
  * the budgets for what a user can cause (log lines, connections, scans of shared memory). A uid that
- * /etc/subuid assigns to a user counts as that user (owners.h). kfdschedd-door (greeter.h) counts
+ * /etc/subuid assigns to a user counts as that user (match_rules.h). kfdschedd-door (greeter.h) counts
  * the connections that it has not passed on, and the worker those that it has taken.
  *
  * A connection in the worker uses one slot and up to ADMISSION_FILES file descriptors, so the number

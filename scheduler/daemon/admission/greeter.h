@@ -22,11 +22,21 @@
 
 #include <stdint.h>
 
-#include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/config/reload.h"
+#include "scheduler/daemon/log.h"
 
 #define ADMISSION_PENDING 512u /* connections whose hello has not been passed on, at a time */
 #define ADMISSION_SINKS 64u    /* processes that close connections */
+
+/* Memory that the watchdog shares with the process; kept and accessed as struct shared_state
+ * (worker.h). It is separate from that because the process reads untrusted input: it is trusted less,
+ * and cannot write the other. */
+struct admission_state {
+	uint64_t heartbeat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
+	uint64_t refused;	/* connections refused, by this process and by the worker */
+	uint64_t refused_calls; /* of this process (privileges.h) */
+	struct log_losses log;	/* of this process */
+};
 
 /* What the process needs from the watchdog. */
 struct admission_process {

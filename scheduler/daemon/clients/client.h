@@ -146,7 +146,7 @@ struct client {
 	enum client_shm_level hold_cmd_level;
 	/* copies of words in `shm`, as of the last scan */
 	uint32_t runtime, generation, teardown_begin, teardown_end;
-	uid_t uid; /* owner of the peer's uid (owners.h) */
+	uid_t uid; /* owner of the peer's uid (match_rules.h) */
 	struct scan_limit scan_limit;
 	uint64_t settled_ns; /* time up to which `seen[].worked_ns` is counted; 0: none */
 	struct control control;

@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "kfd/ptrace.h"
 #include "scheduler/daemon/clients/client_life.h"
-#include "scheduler/daemon/config/owners.h"
+#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/reader/reader.h"
 

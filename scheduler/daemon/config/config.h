@@ -17,7 +17,6 @@
 
 #include "scheduler/core/sched.h"
 #include "scheduler/daemon/config/match_rules.h"
-#include "scheduler/daemon/config/owners.h"
 
 #define CONFIG_BYTES_MAX (1u << 20) /* maximum size of the file, bytes */
 #define CONFIG_LINE_MAX 197u	    /* characters of a line; inih has no room for more */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules and grants of the configuration. A rule sets the attributes of the processes that it
- * matches. A grant allows processes to preempt processes of another tenant.
+ * matches. A grant allows processes to preempt processes of another tenant. And the owners of uids.
  *
  * Plain data without pointers, so that a process can pass all of it to another process as one
  * block.
@@ -152,5 +152,32 @@ void authority_match(const struct authority *authority, const struct proc_attrs 
  * Returns 0, or -ESRCH if there is no such process.
  */
 int subject_read(pid_t pid, struct proc_attrs *out);
+
+/*
+ * Owners of uids. /etc/subuid assigns ranges of subordinate uids to users, and rootless
+ * containers use them. All uids of a user share the limits of that user.
+ */
+#define OWNERS_FILE "/etc/subuid"
+#define OWNERS_MAX 1024u /* ranges; lines beyond that are counted, not used */
+
+/* A range of subordinate uids: first .. first + count - 1, which `owner` owns. */
+struct owner_range {
+	uid_t first, owner;
+	uint32_t count;
+};
+
+struct owners {
+	uint32_t count;	    /* ranges in use */
+	uint32_t bad_lines; /* lines that subuid(5) does not describe, or with an unknown user */
+	uint32_t unused;    /* valid lines beyond OWNERS_MAX */
+	struct owner_range ranges[OWNERS_MAX];
+};
+
+/* Reads `path` into *out. A file that cannot be read counts as empty. Resolves user names by the
+ * name service (nsswitch.conf), which may use the network, so the call can take long. */
+void owners_read(const char *path, struct owners *out);
+
+/* Returns the user that owns `uid`, or `uid` itself if no range contains it. */
+uid_t owners_find(const struct owners *owners, uid_t uid);
 
 #endif

@@ -62,7 +62,7 @@ struct executor_report {
  * the same tenant while none of its processes is connected. */
 struct executor_tenant {
 	uid_t uid;
-	uid_t owner; /* owner of `uid` (owners.h), to which the limits apply */
+	uid_t owner; /* owner of `uid` (match_rules.h), to which the limits apply */
 	uint64_t pid_ns, user_ns;
 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/daemon/metrics/metrics_share.h"
+#include "scheduler/daemon/metrics/metrics_http.h"
 
 #define PICTURE_NS 1000000000u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collection of the metrics: functions that the loop calls at events, and a snapshot once a
- * second for the process that serves HTTP (metrics_share.h, metrics_http.h).
+ * second for the process that serves HTTP (metrics_http.h).
  *
  * Counters of the daemon and of nodes are in memory that outlives the worker (struct shared_state), so
  * that they never decrease. Counters of a client begin with its connection. An action on a

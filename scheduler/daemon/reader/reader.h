@@ -32,7 +32,6 @@
 #include <sys/types.h>
 
 #include "scheduler/daemon/config/match_rules.h"
-#include "scheduler/daemon/config/owners.h"
 #include "scheduler/daemon/peer.h"
 
 /* Part of the memory that the worker and the watchdog share. */

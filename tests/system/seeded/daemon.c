@@ -26,7 +26,7 @@ struct reload {
 
 static struct {
 	struct shared_state shared;
-	struct admission_state admission_state;
+	uint64_t refused;
 	struct reload reload;
 	struct executors *executors;
 	struct executor_table *table;
@@ -177,8 +177,8 @@ static void run_worker(void *arg)
 	(void)arg;
 	/* The process that reads in /proc is a stub without a connection (played_parts.c). */
 	worker_run(file_open(fiber_process(), file_hold(it.channel[0])),
-		   file_open(fiber_process(), file_new(EVENT)), &it.reload, &it.shared,
-		   &it.admission_state, it.executors);
+		   file_open(fiber_process(), file_new(EVENT)), &it.reload, &it.shared, &it.refused,
+		   it.executors);
 	process_kill(fiber_process());
 }
 

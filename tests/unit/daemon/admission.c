@@ -17,7 +17,7 @@
 
 #include "channel/protocol.h"
 #include "scheduler/daemon/admission/admission.h"
-#include "scheduler/daemon/config/owners.h"
+#include "scheduler/daemon/config/match_rules.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/metrics/metrics_share.h"
+#include "scheduler/daemon/metrics/metrics_http.h"
 #include "tests/lib/processes.h"
 
 static uint32_t *of_the_worker; /* stands for memory that the daemon's processes share */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/config/owners.h"
+#include "scheduler/daemon/config/match_rules.h"
 
 static struct owners owners;
 
