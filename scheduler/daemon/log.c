@@ -14,18 +14,14 @@
 #include "common/text.h"
 #include "common/wait.h"
 
-/* priorities of syslog(3) */
-#define PRIORITY_ERROR 3
-#define PRIORITY_WARNING 4
-#define PRIORITY_INFO 6
-#define PRIORITY_DEBUG 7
-
 #define LINE 600 /* bytes; below PIPE_BUF, so that a pipe accepts the whole line or nothing */
 
-static const struct ratelimit_rule client_rule = {.burst = 20, .period_ns = 1000000000u};
-/* A user can cause lines in two processes, the worker and kfdschedd-door. Each of the two
- * applies this limit. */
-static const struct ratelimit_rule user_rule = {.burst = 100, .period_ns = 400000000u};
+static const struct ratelimit_rule budgets[] = {
+	[LOG_OF_CLIENT] = {.burst = 20, .period_ns = 1000000000u},
+	/* A user can cause lines in two processes, the worker and kfdschedd-door. Each of the two
+	 * applies this limit. */
+	[LOG_OF_USER] = {.burst = 100, .period_ns = 400000000u},
+};
 
 /* How lines are written. FILE_LIKE: write() to stderr, which always accepts a line. OWN: write()
  * to own_fd, a non-blocking open file of our own, or the pipe to kfdschedd-log. SOCKET: send()
@@ -154,7 +150,7 @@ static bool log_dropped(void)
 
 	if (!lost)
 		return true;
-	start = begin(text, PRIORITY_WARNING);
+	start = begin(text, LOG_PRIORITY_WARNING);
 	n = snprintf(text + start, sizeof(text) - start,
 		     "%u lines are missing here, because the log was not read in time\n", lost);
 	if (put(text, start + (size_t)n))
@@ -188,69 +184,40 @@ __attribute__((format(printf, 2, 0))) static void line(int priority, const char 
 		drop();
 }
 
-void log_error(const char *format, ...)
+void log_line(enum log_priority priority, const char *format, ...)
 {
 	va_list args;
 
-	va_start(args, format);
-	line(PRIORITY_ERROR, format, args);
-	va_end(args);
-}
-
-void log_info(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	line(PRIORITY_INFO, format, args);
-	va_end(args);
-}
-
-void log_debug(const char *format, ...)
-{
-	va_list args;
-
-	if (!__atomic_load_n(&verbose, __ATOMIC_RELAXED))
+	if (priority == LOG_PRIORITY_DEBUG && !__atomic_load_n(&verbose, __ATOMIC_RELAXED))
 		return;
 	va_start(args, format);
-	line(PRIORITY_DEBUG, format, args);
+	line(priority, format, args);
 	va_end(args);
 }
 
 /* Charges the budget for a line. If it is granted, the number of lines that were not granted
  * before is logged first. */
-static bool granted(struct log_share *share, const struct ratelimit_rule *rule, const char *of)
+static bool granted(struct log_share *share, enum log_budget of)
 {
-	if (!ratelimit_take(&share->limit, rule, clock_ns())) {
+	if (!ratelimit_take(&share->limit, &budgets[of], clock_ns())) {
 		share->left_out++;
 		__atomic_add_fetch(&losses->left_out, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	if (share->left_out)
 		log_info("%u lines about the %s of the next line suppressed by the rate limit",
-			 share->left_out, of);
+			 share->left_out, of == LOG_OF_CLIENT ? "process" : "user");
 	share->left_out = 0;
 	return true;
 }
 
-void log_client(struct log_share *share, const char *format, ...)
+void log_within(struct log_share *share, enum log_budget of, const char *format, ...)
 {
 	va_list args;
 
-	if (!granted(share, &client_rule, "process"))
+	if (!granted(share, of))
 		return;
 	va_start(args, format);
-	line(PRIORITY_INFO, format, args);
-	va_end(args);
-}
-
-void log_user(struct log_share *share, const char *format, ...)
-{
-	va_list args;
-
-	if (!granted(share, &user_rule, "user"))
-		return;
-	va_start(args, format);
-	line(PRIORITY_INFO, format, args);
+	line(LOG_PRIORITY_INFO, format, args);
 	va_end(args);
 }

@@ -68,19 +68,30 @@ void log_verbose(void);
  * connected to systemd's journal. Call it before the process starts a second thread. */
 void log_to_journal(void);
 
+/* Priorities of syslog(3). */
+enum log_priority {
+	LOG_PRIORITY_ERROR = 3,
+	LOG_PRIORITY_WARNING = 4,
+	LOG_PRIORITY_INFO = 6,
+	LOG_PRIORITY_DEBUG = 7,
+};
+enum log_budget { LOG_OF_CLIENT, LOG_OF_USER };
+
 /* log_error: a problem that an administrator should fix. log_info: a change of state. log_debug:
  * events of each suspension; written only if verbose. Control characters in a line are replaced.
  * Any thread can call these. */
-__attribute__((format(printf, 1, 2))) void log_error(const char *format, ...);
-__attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);
-__attribute__((format(printf, 1, 2))) void log_debug(const char *format, ...);
+__attribute__((format(printf, 2, 3))) void log_line(enum log_priority priority, const char *format,
+						    ...);
+#define log_error(...) log_line(LOG_PRIORITY_ERROR, __VA_ARGS__)
+#define log_info(...) log_line(LOG_PRIORITY_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_PRIORITY_DEBUG, __VA_ARGS__)
 
 /* As log_info(), within the budget `share` of a client (20 lines at once, then 1 a second), or
  * of a user (100 lines at once, then 5 in 2 s). Loop thread of the process that owns the share. */
-__attribute__((format(printf, 2, 3))) void log_client(struct log_share *share, const char *format,
-						      ...);
-__attribute__((format(printf, 2, 3))) void log_user(struct log_share *share, const char *format,
-						    ...);
+__attribute__((format(printf, 3, 4))) void log_within(struct log_share *share, enum log_budget of,
+						      const char *format, ...);
+#define log_client(share, ...) log_within(share, LOG_OF_CLIENT, __VA_ARGS__)
+#define log_user(share, ...) log_within(share, LOG_OF_USER, __VA_ARGS__)
 
 /*
  * Starts kfdschedd-log, which writes the log into a regular file, and redirects log lines to it. A

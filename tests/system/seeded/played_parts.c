@@ -22,23 +22,33 @@
 
 /* ---- the log ---- */
 
-#define LOG_FUNCTION(name, ...)                                                                    \
-	void name(__VA_ARGS__ const char *format, ...)                                             \
-	{                                                                                          \
-		char line[256];                                                                    \
-		va_list list;                                                                      \
-                                                                                                   \
-		va_start(list, format);                                                            \
-		vsnprintf(line, sizeof(line), format, list);                                       \
-		va_end(list);                                                                      \
-		note("%s", line);                                                                  \
-	}
-#define SHARE struct log_share *share __attribute__((unused)),
-LOG_FUNCTION(log_error)
-LOG_FUNCTION(log_info)
-LOG_FUNCTION(log_debug)
-LOG_FUNCTION(log_client, SHARE)
-LOG_FUNCTION(log_user, SHARE)
+static void note_line(const char *format, va_list list)
+{
+	char line[256];
+
+	vsnprintf(line, sizeof(line), format, list);
+	note("%s", line);
+}
+
+void log_line(enum log_priority priority, const char *format, ...)
+{
+	va_list list;
+
+	(void)priority;
+	va_start(list, format);
+	note_line(format, list);
+	va_end(list);
+}
+
+void log_within(struct log_share *share, enum log_budget of, const char *format, ...)
+{
+	va_list list;
+
+	(void)share, (void)of;
+	va_start(list, format);
+	note_line(format, list);
+	va_end(list);
+}
 
 void log_set_verbose(bool wanted)
 {
