@@ -89,53 +89,41 @@ static bool is_no_socket(const char *path)
 /* Sets the sentence for an error that has none from the daemon. Returns the error. */
 static int explain(struct kfdsched *k, int error)
 {
-	switch (error) {
-	case -ENOENT:
-	case -ECONNREFUSED:
-		set_errmsg(k,
-			   "no daemon listens at %s: start one with 'kfdschedd', or set its socket "
-			   "with --socket or KFDSHIM_SOCKET",
-			   k->socket);
-		break;
-	case -ENOTSOCK:
-		set_errmsg(k, "%s is not a socket: set the daemon's socket with --socket",
-			   k->socket);
-		break;
-	case -EAGAIN:
+	/* The sentence before and after the path of the socket. */
+	static const struct {
+		int error;
+		const char *before, *after;
+	} sentences[] = {
+		{-ENOENT, "no daemon listens at ",
+		 ": start one with 'kfdschedd', or set its socket with --socket or KFDSHIM_SOCKET"},
+		{-ECONNREFUSED, "no daemon listens at ",
+		 ": start one with 'kfdschedd', or set its socket with --socket or KFDSHIM_SOCKET"},
+		{-ENOTSOCK, "", " is not a socket: set the daemon's socket with --socket"},
+		{-EPROTO, "the process that listens at ",
+		 " is not a kfdschedd of this version: use the kfdsched of its version"},
+		{-ESRCH, "no such process is registered with the daemon at ",
+		 ": 'kfdsched status' lists the registered processes"},
+		{-EACCES, "the daemon at ",
+		 " refuses this user: run this as the owner of the socket or as root"},
+		{-EPERM, "the daemon at ",
+		 " refuses this user: run this as the owner of the socket or as root"},
+		{-ECONNRESET, "the daemon at ",
+		 " has ended or closed the connection: check its log"},
+	};
+
+	for (size_t i = 0; i < sizeof(sentences) / sizeof(*sentences); i++)
+		if (sentences[i].error == error) {
+			set_errmsg(k, "%s%s%s", sentences[i].before, k->socket, sentences[i].after);
+			return error;
+		}
+	if (error == -EAGAIN)
 		set_errmsg(
 			k,
 			"the daemon at %s did not reply within %d s: check its log, or restart it",
 			k->socket, k->reply_ms / 1000);
-		break;
-	case -EPROTO:
-		set_errmsg(
-			k,
-			"the process that listens at %s is not a kfdschedd of this version: use the "
-			"kfdsched of its version",
-			k->socket);
-		break;
-	case -ESRCH:
-		set_errmsg(k,
-			   "no such process is registered with the daemon at %s: 'kfdsched status' "
-			   "lists the registered processes",
-			   k->socket);
-		break;
-	case -EACCES:
-	case -EPERM:
-		set_errmsg(
-			k,
-			"the daemon at %s refuses this user: run this as the owner of the socket "
-			"or as root",
-			k->socket);
-		break;
-	case -ECONNRESET:
-		set_errmsg(k, "the daemon at %s has ended or closed the connection: check its log",
-			   k->socket);
-		break;
-	default:
+	else
 		set_errmsg(k, "the request to the daemon at %s failed: %s", k->socket,
 			   strerror(-error));
-	}
 	return error;
 }
 
