@@ -160,7 +160,8 @@ static void process_queues(const struct worker *worker, struct query *query)
 	if (client && query->pid == QUERY_BRIEF) {
 		put_elements(query, status_queue_counts(client));
 	} else if (client && query->queue < CLIENT_SHM_QUEUES) {
-		put_elements(query, status_queues(client, &query->queue));
+		put_elements(query,
+			     status_queues(client, false, &query->queue, &query->unreadable));
 		return;
 	}
 	put_text(query, "]}");
@@ -184,8 +185,7 @@ static void dump(const struct worker *worker, struct query *query, uint64_t now)
 		query->queue = query->unreadable = 0;
 		query->stage = QUERY_CLIENT_SHM_QUEUES;
 	} else if (query->stage == QUERY_CLIENT_SHM_QUEUES && query->queue < CLIENT_SHM_QUEUES) {
-		put_elements(query, status_client_shm_queues(client->shm, &query->queue,
-							     &query->unreadable));
+		put_elements(query, status_queues(client, true, &query->queue, &query->unreadable));
 	} else if (query->stage == QUERY_CLIENT_SHM_QUEUES) {
 		query->newest = __atomic_load_n(&client->shm->events_number, __ATOMIC_ACQUIRE);
 		query->event =

@@ -81,20 +81,42 @@ static void external_queues_json(const struct external *external, json_t *list)
 				  "active"));
 }
 
-json_t *status_queues(const struct client *client, uint32_t *at)
+static json_t *shm_queue_json(uint32_t slot, const struct client_shm_queue *q)
+{
+	return json_pack(
+		"{sI sI sI sI ss ss? ss sI sI sI sb sb so sI so so so so sI}", "slot",
+		(json_int_t)slot, "context", (json_int_t)q->context, "id", (json_int_t)q->queue_id,
+		"gpu_id", (json_int_t)q->gpu_id, "type", queue_type(q->type), "not_suspendable",
+		not_suspendable(q), "state", client_shm_state_name(q->state), "priority",
+		(json_int_t)q->priority, "percent", (json_int_t)q->percent, "cu_bits",
+		(json_int_t)q->cu_bits, "hooked", (int)q->hooked, "cooperative",
+		(int)q->cooperative, "ring_address", hex(q->ring_address), "ring_bytes",
+		(json_int_t)q->ring_bytes, "rptr_address", hex(q->rptr_address), "wptr_address",
+		hex(q->wptr_address), "hsa_queue", q->hsa_queue ? hex(q->hsa_queue) : json_null(),
+		"cwsr_address", q->cwsr_address ? hex(q->cwsr_address) : json_null(), "cwsr_bytes",
+		(json_int_t)q->cwsr_bytes);
+}
+
+json_t *status_queues(const struct client *client, bool dump, uint32_t *at, uint32_t *unreadable)
 {
 	uint32_t end = client_shm_queue_end(client->shm), few = *at + STATUS_PIECE;
 	json_t *list = json_array();
 	struct client_shm_queue queue;
 
-	if (client->external) {
+	if (client->external && !dump) {
 		external_queues_json(client->external, list);
 		*at = CLIENT_SHM_QUEUES;
 		return list;
 	}
-	for (; *at < end && *at < few; ++*at)
-		if (client_shm_queue_read(client->shm, *at, &queue) == 0)
-			json_array_append_new(list, queue_json(&queue));
+	for (; *at < end && *at < few; ++*at) {
+		int error = client_shm_queue_read(client->shm, *at, &queue);
+
+		if (!error)
+			json_array_append_new(list, dump ? shm_queue_json(*at, &queue)
+							 : queue_json(&queue));
+		else if (error != -ENOENT)
+			++*unreadable;
+	}
 	if (*at >= end)
 		*at = CLIENT_SHM_QUEUES;
 	return list;
@@ -347,41 +369,6 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 static json_t *age(uint64_t then_ns, uint64_t now_ns)
 {
 	return json_number(then_ns, then_ns < now_ns ? (int64_t)((now_ns - then_ns) / 1000) : 0);
-}
-
-static json_t *shm_queue_json(uint32_t slot, const struct client_shm_queue *q)
-{
-	return json_pack(
-		"{sI sI sI sI ss ss? ss sI sI sI sb sb so sI so so so so sI}", "slot",
-		(json_int_t)slot, "context", (json_int_t)q->context, "id", (json_int_t)q->queue_id,
-		"gpu_id", (json_int_t)q->gpu_id, "type", queue_type(q->type), "not_suspendable",
-		not_suspendable(q), "state", client_shm_state_name(q->state), "priority",
-		(json_int_t)q->priority, "percent", (json_int_t)q->percent, "cu_bits",
-		(json_int_t)q->cu_bits, "hooked", (int)q->hooked, "cooperative",
-		(int)q->cooperative, "ring_address", hex(q->ring_address), "ring_bytes",
-		(json_int_t)q->ring_bytes, "rptr_address", hex(q->rptr_address), "wptr_address",
-		hex(q->wptr_address), "hsa_queue", q->hsa_queue ? hex(q->hsa_queue) : json_null(),
-		"cwsr_address", q->cwsr_address ? hex(q->cwsr_address) : json_null(), "cwsr_bytes",
-		(json_int_t)q->cwsr_bytes);
-}
-
-json_t *status_client_shm_queues(const struct client_shm *shm, uint32_t *at, uint32_t *unreadable)
-{
-	uint32_t end = client_shm_queue_end(shm), few = *at + STATUS_PIECE;
-	json_t *list = json_array();
-	struct client_shm_queue queue;
-	int error;
-
-	for (; *at < end && *at < few; ++*at) {
-		error = client_shm_queue_read(shm, *at, &queue);
-		if (!error)
-			json_array_append_new(list, shm_queue_json(*at, &queue));
-		else if (error != -ENOENT)
-			++*unreadable;
-	}
-	if (*at >= end)
-		*at = CLIENT_SHM_QUEUES;
-	return list;
 }
 
 static json_t *shm_nodes_json(const struct client_shm *shm, uint64_t now_ns)
