@@ -98,14 +98,9 @@ static int parse_options(int argc, char **argv, struct daemon_options *out)
 static int go_into_background(void)
 {
 	int null;
-	pid_t pid = fork();
 
-	if (pid < 0)
+	if (daemon(0, 1) < 0)
 		return -errno;
-	if (pid > 0)
-		_exit(0);
-	setsid();
-	(void)!chdir("/");
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);

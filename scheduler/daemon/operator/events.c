@@ -166,10 +166,9 @@ static int send_lost(const struct client *reader)
 	return error;
 }
 
-/* Reports lost events first, at their place in the sequence. A reader that does not read is not
- * tried at each event, because that would cost more than the events do. Returns true if nothing
- * is left to report. */
-static bool report_loss(struct client *reader)
+/* Lost events are reported first, at their place in the sequence. A reader that does not read is not
+ * tried at each event, because that would cost more than the events do. */
+bool events_overdue(struct client *reader)
 {
 	uint64_t now;
 
@@ -187,7 +186,7 @@ static bool report_loss(struct client *reader)
 
 static void notify_reader(struct client *reader, const char *text)
 {
-	if (!report_loss(reader) || !text || send_text(reader, text) != 0)
+	if (!events_overdue(reader) || !text || send_text(reader, text) != 0)
 		reader->pending_event.lost++;
 }
 
@@ -274,11 +273,6 @@ int events_subscribe(struct worker *worker, struct client *client)
 	event->pid = getpid();
 	publish_event(worker, event);
 	return 0;
-}
-
-void events_overdue(struct client *client)
-{
-	report_loss(client);
 }
 
 void events_gone(void)
