@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -153,9 +152,7 @@ void listener_remove(const struct listener *listener, const char *path)
 		unlink(path);
 }
 
-/* Writes the path of the socket for root. Returns false if our socket has no path, or if the
- * path would be too long. */
-static bool root_path(int fd, char *path, size_t size)
+bool listener_path(int fd, const char *suffix, char *path, size_t size)
 {
 	struct sockaddr_un address = {0};
 	socklen_t length = sizeof(address);
@@ -163,18 +160,18 @@ static bool root_path(int fd, char *path, size_t size)
 	if (getsockname(fd, (struct sockaddr *)&address, &length) < 0 || !address.sun_path[0])
 		return false;
 	return (size_t)snprintf(path, size, "%.*s%s", (int)sizeof(address.sun_path),
-				address.sun_path, PROTOCOL_ROOT) < sizeof(address.sun_path);
+				address.sun_path, suffix) < size;
 }
 
 int listener_open_root(struct listener *out)
 {
 	struct listener root;
-	char path[PATH_MAX];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	mode_t mask;
 	int error;
 
 	out->root_fd = -1;
-	if (!root_path(out->fd, path, sizeof(path)))
+	if (!listener_path(out->fd, PROTOCOL_ROOT, path, sizeof(path)))
 		return -ENAMETOOLONG;
 	/* A file here is left over from an earlier daemon, because this daemon already owns the
 	 * socket beside it. */
@@ -190,8 +187,9 @@ int listener_open_root(struct listener *out)
 
 void listener_remove_root(const struct listener *listener)
 {
-	char path[PATH_MAX];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 
-	if (listener->root_fd >= 0 && root_path(listener->fd, path, sizeof(path)))
+	if (listener->root_fd >= 0 &&
+	    listener_path(listener->fd, PROTOCOL_ROOT, path, sizeof(path)))
 		unlink(path);
 }

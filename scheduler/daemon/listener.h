@@ -7,6 +7,7 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
 #define KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -38,6 +39,10 @@ void listener_remove(const struct listener *listener, const char *path);
  * Returns 0, or a negative errno with out->root_fd -1.
  */
 int listener_open_root(struct listener *out);
+
+/* Writes the path of a listening socket with a suffix. Returns false if the socket has no path, or if
+ * that does not fit. */
+bool listener_path(int fd, const char *suffix, char *path, size_t size);
 
 /* Removes the file of the socket for root, if there is one. */
 void listener_remove_root(const struct listener *listener);

@@ -101,21 +101,6 @@ static void check_child(struct watchdog *w, uint64_t now)
  * holds a lock on a file beside the socket until its last thread has ended, and no watchdog starts a
  * worker without the lock. */
 
-/* Writes the path of the lock file of the listening socket. Returns 0, or a negative errno, -EINVAL
- * if the socket has no name. */
-static int lock_path(int listener, char *path, size_t size)
-{
-	struct sockaddr_un address = {0};
-	socklen_t length = sizeof(address);
-
-	if (getsockname(listener, (struct sockaddr *)&address, &length) < 0)
-		return -errno;
-	if (!address.sun_path[0])
-		return -EINVAL;
-	snprintf(path, size, "%.*s.lock", (int)sizeof(address.sun_path), address.sun_path);
-	return 0;
-}
-
 /* The last holder of the lock may have removed the file between our open() and our flock(). The
  * lock is then on a file without a name and has no effect, so the caller tries again. */
 static int take_once(const char *path)
@@ -425,7 +410,7 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 	w->admission_process.listener = listener->fd;
 	w->admission_process.root_listener = listener->root_fd;
 	w->admission_process.reload = w->reload;
-	if (lock_path(listener->fd, w->lock, sizeof(w->lock))) {
+	if (!listener_path(listener->fd, ".lock", w->lock, sizeof(w->lock))) {
 		log_error("cannot start: the socket that was passed has no path");
 		return -EINVAL;
 	}
