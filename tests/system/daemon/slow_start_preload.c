@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
-/* Preloaded into kfdschedd: delays the start of each worker by 2 s, at the call that raises its
- * limit of open files. */
+/* Preloaded into kfdschedd: delays the start of each worker by 2 s, at the call that creates its
+ * signalfd. */
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/own_names.h"
 
-__attribute__((visibility("default"))) int setrlimit(__rlimit_resource_t resource,
-						     const struct rlimit *limit)
+__attribute__((visibility("default"))) int signalfd(int fd, const sigset_t *mask, int flags)
 {
-	int (*next)(__rlimit_resource_t, const struct rlimit *) =
-		(int (*)(__rlimit_resource_t, const struct rlimit *))dlsym(RTLD_NEXT, "setrlimit");
+	int (*next)(int, const sigset_t *, int) =
+		(int (*)(int, const sigset_t *, int))dlsym(RTLD_NEXT, "signalfd");
 	char name[16] = "";
 
 	prctl(PR_GET_NAME, name);
-	if (resource == RLIMIT_NOFILE && strcmp(name, NAME_WORKER) == 0)
+	if (strcmp(name, NAME_WORKER) == 0)
 		sleep(2);
-	return next(resource, limit);
+	return next(fd, mask, flags);
 }
