@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/inspect.h"
-#include "common/cgroup.h"
+#include "common/proc.h"
 #include "common/proc_file.h"
 #include "common/text.h"
 

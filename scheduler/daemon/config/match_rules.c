@@ -7,9 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cgroup.h"
-#include "common/proc.h"
-
 #define HEX "0123456789abcdef"
 
 static bool take_ids(struct rule_ids *out, const char *text,

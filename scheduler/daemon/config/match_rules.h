@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "channel/protocol.h"
-#include "common/cgroup.h"
+#include "common/proc.h"
 #include "scheduler/daemon/config/value.h"
 
 #define RULES_MAX 64u

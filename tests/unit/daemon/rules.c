@@ -16,7 +16,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "common/cgroup.h"
+#include "common/proc.h"
 #include "scheduler/daemon/config/match_rules.h"
 #define ID "3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef"
 
