@@ -8,7 +8,7 @@
  * instruction. Therefore `used` is written last, and an entry with `used` set is complete. An
  * entry that was being written when the worker was killed belongs to a request that has not been
  * confirmed to its sender. A process is named by pid and start time, so that another process
- * with the same pid never inherits a request.
+ * with the same pid never inherits a request. lease.c has the functions.
  *
  * Threads: the worker's loop only.
  */
