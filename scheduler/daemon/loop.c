@@ -8,12 +8,10 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
-#include "scheduler/daemon/clients/client_actions.h"
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/client_scan.h"
 #include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/clients/registration.h"
 #include "scheduler/daemon/config/reload.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics.h"

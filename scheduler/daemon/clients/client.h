@@ -5,7 +5,7 @@
  * without a connection.
  *
  * Data, and what follows from it alone; worker.h has the table of all clients. client_life.h,
- * registration.h, client_level.h, client_actions.h and client_scan.h have the functions.
+ * client_level.h and client_scan.h have the functions.
  *
  * Threads: the worker's loop only.
  */

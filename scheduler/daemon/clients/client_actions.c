@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/clients/client_actions.h"
+#include "scheduler/daemon/clients/client_life.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "scheduler/daemon/clients/client_level.h"
-#include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/metrics/metrics.h"
 #include "scheduler/daemon/operator/events.h"
 

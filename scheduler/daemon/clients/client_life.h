@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a client from its slot to its end, and what other modules need at any time in
- * between: commands to it, and permission for the calls that it has announced.
+ * The life of a client from its slot to its end (client_life.c), and what other modules need at any
+ * time in between: commands to it, and permission for the calls that it has announced; its
+ * registration and what is due for it later (registration.c); the actions of the core on it, and the
+ * state of its debug session (client_actions.c).
  *
  * Threads: the worker's loop only.
  */
@@ -52,5 +54,44 @@ void client_gone(struct worker *worker, struct client *client, const char *why);
 /* Frees a client after client_gone(), when no event in the current loop iteration can refer to
  * it. */
 void client_free(struct worker *worker, struct client *client);
+
+/* ---- registration: from an admitted connection to a workload that the core knows, or to a command
+ * whose request is handled ---- */
+
+/* Creates a client for an admitted connection and handles its hello. Takes ownership of its socket,
+ * also if it fails. */
+void client_accept(struct worker *worker, const struct admitted *admitted, uint64_t now);
+
+/* An answer of kfdschedd-read for `asker` has arrived (reader_replied()): runs the code again
+ * that waits for it. */
+void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
+
+/* The peer has closed the connection. A command ends; a workload may still live. */
+void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
+
+/* Called in each sweep of the client (loop.c: every 20 ms, with more than 256 clients less often),
+ * and when an answer has arrived: does all that is overdue. */
+void client_overdue(struct worker *worker, struct client *client, uint64_t now);
+
+/* ---- actions and the debug session ---- */
+
+/* Starts an action of the core. Returns false if it was cancelled, and the core must decide
+ * again. */
+bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
+		uint64_t now);
+
+/* Sets client->cause_ns of an action that the activity of another client caused. Called after
+ * all actions of a decision have been started. */
+void client_find_cause(struct worker *worker, struct client *client);
+
+/* An action has ended: reports it to the core, to metrics and to events. */
+void client_acted(struct worker *worker, struct client *client,
+		  const struct executor_report *report, uint64_t now);
+
+/* The session of an external process has reported an event, or reports events from now on. */
+void client_session_changed(struct client *client);
+
+/* Handles the outcomes of the client's executor, if there are any. */
+void client_outcome(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 
 #include "common/clock.h"
-#include "scheduler/daemon/clients/client_actions.h"
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_level.h"
 #include "scheduler/daemon/clients/client_life.h"

@@ -10,7 +10,6 @@
 
 #include "common/clock.h"
 #include "kfd/sysfs.h"
-#include "scheduler/daemon/clients/client_actions.h"
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_level.h"
 #include "scheduler/daemon/clients/client_life.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/clients/registration.h"
+#include "scheduler/daemon/clients/client_life.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_level.h"
-#include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/client_scan.h"
 #include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/operator/events.h"

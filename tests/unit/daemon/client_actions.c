@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/daemon/clients/client_actions.h"
 #include "scheduler/daemon/clients/client_level.h"
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/metrics/metrics.h"
