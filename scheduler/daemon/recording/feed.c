@@ -94,6 +94,7 @@ static bool is_noted(const struct feed *feed, core_id client)
 {
 	return feed->living && client && feed->living[core_index(client)] == client;
 }
+#define NOTE_OF(feed, client, ...) (is_noted(feed, client) ? note(feed, __VA_ARGS__) : (void)0)
 
 static uint64_t advance(struct feed *feed, uint64_t now)
 {
@@ -185,9 +186,8 @@ void feed_move(struct feed *feed, core_id client, const struct core_rights *righ
 	       uint64_t now)
 {
 	core_move(feed->core, client, rights, group, advance(feed, now));
-	if (is_noted(feed, client))
-		note(feed, "move %" PRIu32 " %" PRIu32 " %#" PRIx64 " %#" PRIx64 " %" PRIu32,
-		     client, rights->tenant, rights->can_preempt, rights->preemptible_by, group);
+	NOTE_OF(feed, client, "move %" PRIu32 " %" PRIu32 " %#" PRIx64 " %#" PRIx64 " %" PRIu32,
+		client, rights->tenant, rights->can_preempt, rights->preemptible_by, group);
 }
 
 void feed_remove(struct feed *feed, core_id client)
@@ -205,52 +205,46 @@ void feed_set_capability(struct feed *feed, core_id client, enum core_capability
 		[CORE_PENDING] = "pending", [CORE_ABLE] = "able", [CORE_REFUSED] = "refused"};
 
 	core_set_capability(feed->core, client, capability);
-	if (is_noted(feed, client))
-		note(feed, "capability %" PRIu32 " %s", client, words[capability]);
+	NOTE_OF(feed, client, "capability %" PRIu32 " %s", client, words[capability]);
 }
 
 void feed_clear_exempt(struct feed *feed, core_id client)
 {
 	core_clear_exempt(feed->core, client);
-	if (is_noted(feed, client))
-		note(feed, "forgive %" PRIu32, client);
+	NOTE_OF(feed, client, "forgive %" PRIu32, client);
 }
 
 void feed_set_priority(struct feed *feed, core_id client, int priority)
 {
 	core_set_priority(feed->core, client, priority);
-	if (is_noted(feed, client))
-		note(feed, "priority %" PRIu32 " %d", client, priority);
+	NOTE_OF(feed, client, "priority %" PRIu32 " %d", client, priority);
 }
 
 void feed_set_victim_only(struct feed *feed, core_id client)
 {
 	core_set_victim_only(feed->core, client);
-	if (is_noted(feed, client))
-		note(feed, "passive %" PRIu32, client);
+	NOTE_OF(feed, client, "passive %" PRIu32, client);
 }
 
 void feed_set_slo(struct feed *feed, core_id client, uint64_t slo_ns)
 {
 	core_set_slo(feed->core, client, slo_ns);
-	if (is_noted(feed, client))
-		note(feed, "slo %" PRIu32 " %" PRIu64, client, slo_ns);
+	NOTE_OF(feed, client, "slo %" PRIu32 " %" PRIu64, client, slo_ns);
 }
 
 bool feed_set_activity(struct feed *feed, core_id client, uint32_t gpu_id, bool active,
 		       uint64_t now)
 {
 	now = advance(feed, now);
-	if (is_noted(feed, client))
-		note(feed, "%s %" PRIu32 " %" PRIu32, active ? "active" : "idle", client, gpu_id);
+	NOTE_OF(feed, client, "%s %" PRIu32 " %" PRIu32, active ? "active" : "idle", client,
+		gpu_id);
 	return core_set_activity(feed->core, client, gpu_id, active, now);
 }
 
 void feed_set_teardown(struct feed *feed, core_id client, bool teardown_begin)
 {
 	core_set_teardown(feed->core, client, teardown_begin);
-	if (is_noted(feed, client))
-		note(feed, "leaving %" PRIu32 " %s", client, yes_no(teardown_begin));
+	NOTE_OF(feed, client, "leaving %" PRIu32 " %s", client, yes_no(teardown_begin));
 }
 
 void feed_set_lease(struct feed *feed, core_id client, uint64_t until_ns)
@@ -258,16 +252,14 @@ void feed_set_lease(struct feed *feed, core_id client, uint64_t until_ns)
 	char text[24];
 
 	core_set_lease(feed->core, client, until_ns);
-	if (is_noted(feed, client))
-		note(feed, "lease %" PRIu32 " %s", client,
-		     until_ns ? time_text(feed, until_ns, text) : "none");
+	NOTE_OF(feed, client, "lease %" PRIu32 " %s", client,
+		until_ns ? time_text(feed, until_ns, text) : "none");
 }
 
 void feed_finished(struct feed *feed, core_id client, int error, uint64_t duration_ns, uint64_t now)
 {
 	core_finished(feed->core, client, error, duration_ns, advance(feed, now));
-	if (is_noted(feed, client))
-		note(feed, "finished %" PRIu32 " %d %" PRIu64, client, error, duration_ns);
+	NOTE_OF(feed, client, "finished %" PRIu32 " %d %" PRIu64, client, error, duration_ns);
 }
 
 size_t feed_decide(struct feed *feed, uint64_t now, struct core_action *actions, size_t max,
