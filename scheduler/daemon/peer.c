@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -65,18 +66,13 @@ void peer_name(pid_t pid, char name[static 16])
 
 static pid_t pid_of_pidfd(int pidfd)
 {
-	char path[64], line[128];
-	int pid = -1;
-	FILE *f;
+	char name[32], text[512];
+	const char *at = NULL;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	f = fopen(path, "re");
-	while (f && pid < 0 && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Pid: %d", &pid) != 1)
-			pid = -1;
-	if (f)
-		fclose(f);
-	return pid;
+	snprintf(name, sizeof(name), "fdinfo/%d", pidfd);
+	if (proc_read(getpid(), name, text, sizeof(text)) > 0)
+		at = proc_status_field(text, "\nPid:");
+	return at ? atoi(at) : -1;
 }
 
 pid_t peer_read_number(pid_t of, pid_t pid)
