@@ -12,7 +12,6 @@
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/client_scan.h"
 #include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/config/reload.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics.h"
 #include "scheduler/daemon/operator/events.h"

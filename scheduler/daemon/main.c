@@ -13,7 +13,6 @@
 #include "channel/protocol.h"
 #include "common/version.h"
 #include "scheduler/daemon/config/config.h"
-#include "scheduler/daemon/config/reload.h"
 #include "scheduler/daemon/config/value.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"

@@ -9,7 +9,7 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 
-#include "scheduler/daemon/config/reload.h"
+#include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/listener.h"
 
 /*

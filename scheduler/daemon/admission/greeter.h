@@ -22,7 +22,7 @@
 
 #include <stdint.h>
 
-#include "scheduler/daemon/config/reload.h"
+#include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/log.h"
 
 #define ADMISSION_PENDING 512u /* connections whose hello has not been passed on, at a time */

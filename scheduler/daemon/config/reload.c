@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/config/reload.h"
+#include "scheduler/daemon/config/config.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -25,7 +25,6 @@
 #include <cmocka.h>
 
 #include "scheduler/daemon/config/config.h"
-#include "scheduler/daemon/config/reload.h"
 #include "tests/lib/processes.h"
 
 static char directory[] = "/tmp/kfdshim-landlock-XXXXXX";
