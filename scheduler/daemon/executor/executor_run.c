@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/queue.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -43,20 +44,20 @@ struct executor_target {
 	struct trap *trap;
 	pid_t pid; /* as in the slot, when the thread was started */
 	int pidfd;
-	uint64_t serial; /* identifies the target in events of epoll */
+	uint64_t serial; /* identifies the target in events of epoll; 0: not in `targets` */
 	bool watching;	 /* trap_watch_queues() is active */
 	bool stopped;	 /* a stop has not been handled yet */
 	struct ratelimit stops;
-	struct executor_target *next;
-	struct executor_target *same; /* next of its chain in by_pid[] */
+	LIST_ENTRY(executor_target) next, same; /* in `targets`; in its chain of by_pid[] */
 };
+LIST_HEAD(target_list, executor_target);
 
 static struct executor_table *the_table;
 static struct executor_process *self;
 static int done_fd, epoll_fd, signals_fd;
 /* protects `targets`, target_count, by_pid, last_serial and device_fd */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct executor_target *targets, *by_pid[BY_PID];
+static struct target_list targets, by_pid[BY_PID];
 static unsigned target_count;
 static uint64_t last_serial; /* 0 is used for signals */
 static int device_fd = -1;
@@ -287,37 +288,27 @@ static void serve(struct executor_target *target)
 	}
 }
 
-static struct executor_target **chain_of(pid_t pid)
+static struct target_list *chain_of(pid_t pid)
 {
 	return &by_pid[(uint32_t)pid % BY_PID];
 }
 
 static void add(struct executor_target *target)
 {
-	struct executor_target **chain = chain_of(target->pid);
-
 	pthread_mutex_lock(&lock);
 	target->serial = ++last_serial;
-	target->next = targets;
-	targets = target;
-	target->same = *chain;
-	*chain = target;
+	LIST_INSERT_HEAD(&targets, target, next);
+	LIST_INSERT_HEAD(chain_of(target->pid), target, same);
 	target_count++;
 	pthread_mutex_unlock(&lock);
 }
 
 static void dispose(struct executor_target *target)
 {
-	struct executor_target **at = &targets, **chain = chain_of(target->pid);
-
 	pthread_mutex_lock(&lock);
-	while (*at && *at != target)
-		at = &(*at)->next;
-	if (*at) {
-		*at = target->next;
-		while (*chain != target)
-			chain = &(*chain)->same;
-		*chain = target->same;
+	if (target->serial) {
+		LIST_REMOVE(target, next);
+		LIST_REMOVE(target, same);
 		target_count--;
 	}
 	pthread_mutex_unlock(&lock);
@@ -412,15 +403,19 @@ static void kick(struct executor_target *target)
 
 static void kick_all(void)
 {
-	for (struct executor_target *target = targets; target; target = target->next)
-		kick(target);
+	struct executor_target *target;
+
+	LIST_FOREACH(target, &targets, next)
+	kick(target);
 }
 
 static void kick_named(pid_t pid)
 {
-	for (struct executor_target *target = *chain_of(pid); target; target = target->same)
-		if (target->pid == pid)
-			kick(target);
+	struct executor_target *target;
+
+	LIST_FOREACH(target, chain_of(pid), same)
+	if (target->pid == pid)
+		kick(target);
 }
 
 /* A check of all targets that is due, CLOCK_MONOTONIC ns; 0: none. */
@@ -471,8 +466,9 @@ static void session_event(uint64_t serial, uint32_t events)
 	struct executor_target *target;
 
 	pthread_mutex_lock(&lock);
-	for (target = targets; target && target->serial != serial;)
-		target = target->next;
+	LIST_FOREACH(target, &targets, next)
+	if (target->serial == serial)
+		break;
 	if (target && events & EPOLLIN)
 		executor_send(target->slot, EXECUTOR_RUNTIME);
 	if (target && events & (EPOLLHUP | EPOLLERR))
