@@ -48,7 +48,7 @@ static void resume(struct gpu *gpu, struct gpu_queue *queue)
 /* Assigns a free engine to the first queue in turn that needs it. */
 static void engine_pick(struct gpu *gpu, struct engine *engine)
 {
-	if (engine->current || gpu->update_phase != UPDATE_NONE || gpu->hung)
+	if (engine->current || gpu->update_phase != UPDATE_NONE)
 		return;
 	for (struct list *node = engine->queues.next; node != &engine->queues; node = node->next) {
 		struct gpu_queue *queue = list_entry(node, struct gpu_queue, on_engine);

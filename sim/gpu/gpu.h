@@ -97,18 +97,8 @@ struct gpu_config {
 	/* Time of the firmware's slice change in ns, without live state. */
 	uint64_t switch_ns;
 
-	/* Costs that differ between parts or are unknown, and faults for tests. 0: off. */
-
 	/* Extra time in ns of a runlist update that suspends a queue for the first time. */
 	uint64_t first_suspend_ns;
-	/* Every preempt_slow_nth-th runlist update that finds live state takes
-	 * preempt_slow_ns longer. */
-	uint32_t preempt_slow_nth;
-	uint64_t preempt_slow_ns;
-	/* Every preempt_fail_nth-th runlist update that finds live state fails after
-	 * preempt_timeout_ns. */
-	uint32_t preempt_fail_nth;
-	uint64_t preempt_timeout_ns;
 };
 
 enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA, GPU_QUEUE_XGMI };
@@ -159,10 +149,7 @@ enum gpu_event_type {
 	 * effect. */
 	GPU_EVENT_UNMAPPED,
 	GPU_EVENT_MAPPED, /* runlist update complete; the mapped queues run again */
-	/* The runlist update ended without UNMAPPED or MAPPED, and all queues are off. */
-	GPU_EVENT_FAILED,
-	/* The packet had begun and was dropped by gpu_reset() or gpu_queue_reset(). */
-	GPU_EVENT_LOST,
+	GPU_EVENT_LOST,	  /* the packet had begun and was dropped by gpu_queue_reset() */
 	GPU_EVENT_SLICED, /* oversubscribed: the firmware has changed slices */
 };
 
@@ -270,22 +257,15 @@ int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet)
  * at a WAIT packet. */
 int gpu_release(struct gpu *gpu, uint32_t queue);
 /* Requests one runlist update with these changes; it is served after all earlier ones. The end is
- * reported by UNMAPPED and MAPPED, or by FAILED. If the update fails (see the configuration), its
- * changes take effect all the same, as the driver's flags do. After a failure nothing runs, and
- * every further runlist update fails at once, until gpu_reset(). */
+ * reported by UNMAPPED and MAPPED. */
 int gpu_update_runlist(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
 /* Like gpu_update_runlist(), but the two halves take these times instead of the configured ones. */
 int gpu_update_runlist_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes,
 			      size_t n, uint64_t unmap_ns, uint64_t map_ns);
-/* Resets the GPU: every packet that has begun and is not retired is dropped with a LOST event,
- * and all queues are off until a runlist update maps them. Packets that have not begun stay in
- * their queues. If the current runlist update was going to fail by itself, it fails now; later
- * ones are served. */
-void gpu_reset(struct gpu *gpu);
-
-/* Resets one queue in the same way. Allowed only between UNMAPPED and MAPPED of a runlist update;
- * the queue stays off until another runlist update maps it. Returns 0, -ENOENT, or -EBUSY if the
- * queues are not off. */
+/* Resets one queue: every packet that has begun and is not retired is dropped with a LOST event;
+ * packets that have not begun stay in the queue. Allowed only between UNMAPPED and MAPPED of a
+ * runlist update; the queue stays off until another runlist update maps it. Returns 0, -ENOENT, or
+ * -EBUSY if the queues are not off. */
 int gpu_queue_reset(struct gpu *gpu, uint32_t queue);
 
 /* Advances to the next event at or before `until`. Returns true if *event was filled: gpu_now() is

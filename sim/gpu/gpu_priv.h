@@ -224,7 +224,7 @@ struct gpu_update {
 	struct gpu_change changes[];
 };
 
-enum update_phase { UPDATE_NONE, UPDATE_UNMAP, UPDATE_MAP, UPDATE_FAIL };
+enum update_phase { UPDATE_NONE, UPDATE_UNMAP, UPDATE_MAP };
 
 struct chunk {
 	struct chunk *next;
@@ -268,10 +268,6 @@ struct gpu {
 	uint64_t save_ns, restore_ns; /* ns, of the current runlist update */
 	/* Time at which the save or restore of the current phase begins. */
 	uint64_t copy_from;
-	uint64_t running_updates; /* runlist updates that found live state */
-	bool hung;		  /* a runlist update failed: nothing runs until a reset */
-	/* The current runlist update fails because of gpu_reset(): the GPU is not hung after it. */
-	bool excused;
 	bool losing; /* queues have packets to report as lost */
 
 	struct list clients; /* the runlist */
@@ -443,8 +439,6 @@ bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
 uint64_t save_cost(const struct gpu *gpu, uint64_t wave_slots);
 uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots);
 
-/* Starts the first pending runlist update if none is in progress. */
-void update_start(struct gpu *gpu);
 /* Handles the end of a phase of the current runlist update, and fills *event. */
 void update_timer_fired(struct gpu *gpu, struct gpu_event *event);
 /* Removes the queue from all pending runlist updates, because the queue is being removed. */
@@ -463,7 +457,7 @@ void times_queue_gone(struct gpu *gpu, struct gpu_queue *queue);
 /* Returns whether the queue can make progress now. */
 static inline bool queue_runs(const struct gpu *gpu, const struct gpu_queue *queue)
 {
-	return queue->on && gpu->update_phase == UPDATE_NONE && !gpu->hung;
+	return queue->on && gpu->update_phase == UPDATE_NONE;
 }
 
 #endif

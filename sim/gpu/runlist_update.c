@@ -32,6 +32,42 @@ uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots)
 	return copy_ns(gpu, wave_slots, gpu->config.restore_bytes_us);
 }
 
+/* Returns the extra time in ns if this runlist update suspends a queue for the first time. */
+static uint64_t first_suspend(struct gpu *gpu, const struct gpu_update *update)
+{
+	uint64_t extra = 0;
+
+	for (size_t i = 0; i < update->n; i++) {
+		const struct gpu_change *change = &update->changes[i];
+		struct gpu_queue *queue = gpu->queues[change->queue];
+
+		if (change->map || !change->suspend || queue->suspended_yet)
+			continue;
+		queue->suspended_yet = true;
+		extra = gpu->config.first_suspend_ns;
+	}
+	return extra;
+}
+
+/* Starts the first pending runlist update if none is in progress. */
+static void update_start(struct gpu *gpu)
+{
+	struct gpu_update *update = gpu->updates;
+
+	if (!update || gpu->update_phase != UPDATE_NONE)
+		return;
+	gpu->update_count++;
+	gpu->save_ns = save_cost(gpu, gpu_live_wave_slots(gpu));
+	runlist_stop(gpu);
+	for (uint32_t i = 0; i < gpu->n_ids; i++)
+		if (gpu->queues[i])
+			queue_stop(gpu, gpu->queues[i]);
+	update->unmap_ns = time_add(update->unmap_ns, first_suspend(gpu, update));
+	gpu->copy_from = time_add(gpu->now, update->unmap_ns);
+	gpu->update_phase = UPDATE_UNMAP;
+	heap_push(&gpu->heap, &gpu->update_timer, time_add(gpu->copy_from, gpu->save_ns));
+}
+
 int gpu_update_runlist(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n)
 {
 	return gpu_update_runlist_within(gpu, tag, changes, n, gpu->config.unmap_ns,
@@ -59,60 +95,6 @@ int gpu_update_runlist_within(struct gpu *gpu, uint64_t tag, const struct gpu_ch
 	*end = update;
 	update_start(gpu);
 	return 0;
-}
-
-/* Returns the extra time in ns if this runlist update suspends a queue for the first time. */
-static uint64_t first_suspend(struct gpu *gpu, const struct gpu_update *update)
-{
-	uint64_t extra = 0;
-
-	for (size_t i = 0; i < update->n; i++) {
-		const struct gpu_change *change = &update->changes[i];
-		struct gpu_queue *queue = gpu->queues[change->queue];
-
-		if (change->map || !change->suspend || queue->suspended_yet)
-			continue;
-		queue->suspended_yet = true;
-		extra = gpu->config.first_suspend_ns;
-	}
-	return extra;
-}
-
-/* Returns whether this is an nth event, for faults that occur every nth time (0: never). */
-static bool every(uint64_t count, uint32_t nth)
-{
-	return nth > 0 && count % nth == 0;
-}
-
-void update_start(struct gpu *gpu)
-{
-	const struct gpu_config *config = &gpu->config;
-	uint64_t live = gpu_live_wave_slots(gpu);
-	struct gpu_update *update = gpu->updates;
-	bool fails = gpu->hung;
-
-	if (!update || gpu->update_phase != UPDATE_NONE)
-		return;
-	gpu->update_count++;
-	runlist_stop(gpu);
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i])
-			queue_stop(gpu, gpu->queues[i]);
-	gpu->save_ns = save_cost(gpu, live);
-	update->unmap_ns = time_add(update->unmap_ns, first_suspend(gpu, update));
-	if (live > 0) {
-		gpu->running_updates++;
-		if (every(gpu->running_updates, config->preempt_slow_nth))
-			update->unmap_ns = time_add(update->unmap_ns, config->preempt_slow_ns);
-		fails = every(gpu->running_updates, config->preempt_fail_nth);
-	}
-	uint64_t span = time_add(update->unmap_ns, gpu->save_ns);
-
-	if (fails)
-		span = gpu->hung ? 0 : config->preempt_timeout_ns;
-	gpu->copy_from = time_add(gpu->now, update->unmap_ns);
-	gpu->update_phase = fails ? UPDATE_FAIL : UPDATE_UNMAP;
-	heap_push(&gpu->heap, &gpu->update_timer, time_add(gpu->now, span));
 }
 
 /* Applies the priority class and CU mask that were set since the last runlist update. */
@@ -180,28 +162,21 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	};
 }
 
-/* Ends the current runlist update, successful or not, and fills its event. The caller
- * starts the next one. */
-static void end(struct gpu *gpu, enum gpu_event_type type, struct gpu_event *event)
-{
-	struct gpu_update *update = gpu->updates;
-
-	*event = (struct gpu_event){
-		.type = type,
-		.t = gpu->now,
-		.tag = update->tag,
-		.restore_ns = type == GPU_EVENT_MAPPED ? gpu->restore_ns : 0,
-	};
-	gpu->updates = update->next;
-	free(update);
-	gpu->update_phase = UPDATE_NONE;
-}
-
 /* End of the second half: restores state, starts the queues that have a slot, and starts the next
  * runlist update. */
 static void mapped(struct gpu *gpu, struct gpu_event *event)
 {
-	end(gpu, GPU_EVENT_MAPPED, event);
+	struct gpu_update *update = gpu->updates;
+
+	*event = (struct gpu_event){
+		.type = GPU_EVENT_MAPPED,
+		.t = gpu->now,
+		.tag = update->tag,
+		.restore_ns = gpu->restore_ns,
+	};
+	gpu->updates = update->next;
+	free(update);
+	gpu->update_phase = UPDATE_NONE;
 	/* Hand out units on every XCC, because masks and priorities may have changed. */
 	gpu->hand_out = true;
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
@@ -224,29 +199,12 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	}
 }
 
-/* The preemption has timed out. The GPU stays hung until a reset, unless the reset was the reason
- * for this failure (excused). */
-static void failed(struct gpu *gpu, struct gpu_event *event)
-{
-	take_effect(gpu, gpu->updates);
-	gpu->hung = !gpu->excused;
-	gpu->excused = false;
-	gpu->slicing = false;
-	end(gpu, GPU_EVENT_FAILED, event);
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i])
-			queue_set_on(gpu, gpu->queues[i], false);
-	update_start(gpu);
-}
-
 void update_timer_fired(struct gpu *gpu, struct gpu_event *event)
 {
 	if (gpu->update_phase == UPDATE_UNMAP)
 		unmapped(gpu, event);
-	else if (gpu->update_phase == UPDATE_MAP)
-		mapped(gpu, event);
 	else
-		failed(gpu, event);
+		mapped(gpu, event);
 }
 
 /* Turns the queue off and drops the packets that have begun. */
@@ -272,30 +230,6 @@ int gpu_queue_reset(struct gpu *gpu, uint32_t queue)
 	reset_queue(gpu, found);
 	times_queue(gpu, found);
 	return 0;
-}
-
-void gpu_reset(struct gpu *gpu)
-{
-	bool was_hung = gpu->hung;
-
-	gpu->hung = false;
-	runlist_stop(gpu);
-	gpu->slicing = false;
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i])
-			reset_queue(gpu, gpu->queues[i]);
-	if (gpu->update_phase != UPDATE_FAIL)
-		return;
-	heap_cancel(&gpu->heap, &gpu->update_timer);
-	if (was_hung) {
-		/* This update was going to fail because of the earlier failure, which the reset has
-		 * cured. Start it again. */
-		gpu->update_phase = UPDATE_NONE;
-		update_start(gpu);
-	} else {
-		gpu->excused = true;
-		heap_push(&gpu->heap, &gpu->update_timer, gpu->now);
-	}
 }
 
 void update_forget(struct gpu *gpu, uint32_t queue)

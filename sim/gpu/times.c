@@ -43,10 +43,8 @@ void times_pass(struct gpu *gpu, uint64_t until)
 	} else if (gpu->update_phase == UPDATE_MAP) {
 		pass_update(gpu, GPU_TIME_RESTORE, until);
 	} else {
-		if (gpu->update_phase == UPDATE_FAIL || (!gpu->queues_busy && gpu->switching))
-			as = GPU_TIME_RUNLIST_UPDATE;
-		else if (!gpu->queues_busy)
-			as = idle_as(gpu);
+		if (!gpu->queues_busy)
+			as = gpu->switching ? GPU_TIME_RUNLIST_UPDATE : idle_as(gpu);
 		gpu->times.ns[as] += until - gpu->now;
 		if (as == GPU_TIME_RUN)
 			gpu->unshared_ns += until - gpu->now;

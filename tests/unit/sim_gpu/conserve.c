@@ -2,8 +2,8 @@
 /*
  * Proves that the model conserves work. Several queues run under random runlist updates,
  * priorities, CU masks and time slices: every workgroup runs once, no work is added or lost, and
- * each nanosecond is in exactly one of the GPU's times. When the firmware fails, only packets that
- * had started are lost, and everything else runs.
+ * each nanosecond is in exactly one of the GPU's times. When a queue is reset, only packets that had
+ * started are lost, and everything else runs.
  */
 #include "tests/unit/sim_gpu/script.h"
 #include "tests/unit/sim_gpu/world.h"
@@ -20,7 +20,7 @@ static struct script_result lives(struct script script)
 		all.preempted += result.preempted;
 		all.workgroups += result.workgroups;
 		all.slices += result.slices;
-		all.failed += result.failed;
+		all.resets += result.resets;
 		all.lost += result.lost;
 		for (unsigned i = 0; i < GPU_TIMES; i++)
 			all.times[i] += result.times[i];
@@ -47,14 +47,14 @@ static void oversubscribed(void **state)
 			    .slices > 500);
 }
 
-static void with_failures(void **state)
+static void with_resets(void **state)
 {
 	(void)state;
 	for (int sliced = 0; sliced < 2; sliced++) {
 		struct script_result all = lives((struct script){
-			.steps = 3000, .finish = true, .failures = true, .oversubscribed = sliced});
+			.steps = 3000, .finish = true, .resets = true, .oversubscribed = sliced});
 
-		assert_true(all.failed > 100);
+		assert_true(all.resets > 100);
 		assert_true(all.lost > 100);
 	}
 }
@@ -64,7 +64,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(under_random_updates),
 		cmocka_unit_test(oversubscribed),
-		cmocka_unit_test(with_failures),
+		cmocka_unit_test(with_resets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ static void same_calls_same_events(void **state)
 					.removals = true,
 					.finish = seed % 2,
 					.oversubscribed = seed % 3 == 0,
-					.failures = seed % 5 == 0};
+					.resets = seed % 5 == 0};
 		struct script_result first = script_run(&script);
 		/* Makes the second run use different addresses. */
 		void *in_the_way = malloc(1000 + seed * 700);

@@ -40,7 +40,7 @@ struct life {
 	uint64_t random;
 	struct known_queue queues[QUEUES];
 	uint64_t updates_wanted, updates_done, wanted_at;
-	bool hung;     /* a runlist update failed, and there was no reset since */
+	bool reset;    /* a queue was reset in the current runlist update */
 	bool unmapped; /* the current runlist update has reported UNMAPPED */
 	uint64_t last_t;
 	struct script_result result;
@@ -90,7 +90,7 @@ static void see_packet(struct life *life, const struct gpu_event *event)
 	if (event->type == GPU_EVENT_LOST) {
 		assert_int_equal(i, known->retired++);
 		assert_true(packet->started);
-		assert_true(life->script->failures);
+		assert_true(life->script->resets);
 		assert_true(event->start_ns <= event->t);
 		known->lost = true;
 		life->result.lost++;
@@ -126,6 +126,17 @@ static void see_packet(struct life *life, const struct gpu_event *event)
 	}
 }
 
+/* Resets a queue, if it exists, while the queues are off. */
+static void reset(struct life *life, uint32_t id)
+{
+	life->reset = id < QUEUES && life->queues[id].exists;
+	if (!life->reset)
+		return;
+	assert_int_equal(gpu_queue_reset(life->gpu, id), 0);
+	assert_false(gpu_queue_mapped(life->gpu, id));
+	life->result.resets++;
+}
+
 /* Checks an event. */
 static void see(struct life *life, const struct gpu_event *event)
 {
@@ -145,19 +156,14 @@ static void see(struct life *life, const struct gpu_event *event)
 	if (event->type == GPU_EVENT_SLICED) {
 		assert_true(life->script->oversubscribed);
 		life->result.slices++;
-	} else if (event->type == GPU_EVENT_FAILED) {
-		assert_int_equal(event->tag, life->updates_done);
-		assert_true(life->script->failures && !life->unmapped);
-		life->updates_done++;
-		life->hung = true;
-		life->result.failed++;
 	} else if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
-		assert_false(life->hung);
 		assert_int_equal(event->tag, life->updates_done);
 		assert_int_equal(event->type == GPU_EVENT_MAPPED, life->unmapped);
 		life->unmapped = !life->unmapped;
 		if (event->type == GPU_EVENT_MAPPED)
 			life->updates_done++;
+		else if (life->script->resets)
+			reset(life, (uint32_t)below(life, 2 * QUEUES));
 	} else {
 		see_packet(life, event);
 	}
@@ -285,13 +291,6 @@ static void remove_queue(struct life *life, uint32_t id)
 	life->result.removed++;
 }
 
-static void reset(struct life *life)
-{
-	gpu_reset(life->gpu);
-	life->hung = false;
-	assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
-}
-
 /* Releases a WAIT packet, because a queue whose packet is never released makes no more progress. */
 static void release(struct life *life, uint32_t id)
 {
@@ -367,8 +366,6 @@ static void step(struct life *life)
 	case 1:
 		if (life->updates_wanted - life->updates_done < 3)
 			update(life, false);
-		if (life->hung && below(life, 2))
-			reset(life);
 		break;
 	case 2:
 		if (exists && life->script->removals && below(life, 4) == 0)
@@ -407,21 +404,19 @@ static void step(struct life *life)
 	}
 }
 
-/* Maps all queues, and repeats that after failures. */
+/* Maps all queues, and repeats that if one of them was reset. */
 static void map_all(struct life *life)
 {
 	struct gpu_event event;
 
 	do {
-		if (life->hung)
-			reset(life);
 		update(life, true);
 		while (life->updates_done < life->updates_wanted) {
 			assert_true(gpu_next(life->gpu) != UINT64_MAX);
 			if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
 				see(life, &event);
 		}
-	} while (life->hung);
+	} while (life->reset);
 }
 
 static void finish(struct life *life)
@@ -480,13 +475,8 @@ struct script_result script_run(const struct script *script)
 		config.queue_quantum_ns = 20000;
 		config.switch_ns = 1000;
 	}
-	if (script->failures) {
+	if (script->resets)
 		config.first_suspend_ns = 5000;
-		config.preempt_slow_nth = 3;
-		config.preempt_slow_ns = 7000;
-		config.preempt_fail_nth = 5;
-		config.preempt_timeout_ns = 50000;
-	}
 	life->gpu = gpu_new(&config);
 	assert_non_null(life->gpu);
 	for (uint32_t i = 0; i < script->steps; i++) {

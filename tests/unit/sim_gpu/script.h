@@ -19,14 +19,14 @@ struct script {
 	uint32_t steps;
 	bool removals;	     /* queues are removed at any time */
 	bool oversubscribed; /* there are more clients and queues than slots */
-	bool failures;	     /* runlist updates that are slow or fail, and resets */
+	bool resets;	     /* queues are reset, and a first suspend takes longer */
 	bool finish;	     /* at the end, map all queues and run until all work is done */
 };
 
 struct script_result {
 	uint64_t hash; /* of every event with all its fields, in order */
 	uint64_t events, updates, preempted, removed, workgroups;
-	uint64_t slices, failed, lost;
+	uint64_t slices, resets, lost;
 	uint64_t times[GPU_TIMES]; /* only without removals */
 };
 

@@ -90,7 +90,6 @@ static void see_event(struct seen *seen, const struct gpu_event *event, uint32_t
 		assert_false(off);
 		break;
 	case GPU_EVENT_WAITING:
-	case GPU_EVENT_FAILED:
 	case GPU_EVENT_LOST:
 	case GPU_EVENT_SLICED:
 		fail_msg("nothing waits, fails or is sliced here");
