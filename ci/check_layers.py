@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 COMMAND = "cli/util cli/output cli/inspect common kfd channel include cli/commands.def"
-SIM_BASE = "sim/host/config.h sim/host/sim_priv.h sim/host/time_slots.h".split()
+SIM_BASE = "sim/host/config.h sim/host/profile_keys.def sim/host/sim_priv.h sim/host/time_slots.h".split()
 FAMILIES = "show top doctor record trace preempt colocate import_log docgen".split()
 # Directory: what it may include besides itself. The longest directory that matches counts. A name
 # with an ending is one file.
@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "cli": COMMAND,  # main.c
     "sim/gpu": "",
     # The headers on which all of the simulated driver is built.
-    **dict.fromkeys(SIM_BASE, "common kfd sim/gpu sim/host/config.h"),
+    **dict.fromkeys(SIM_BASE, "common kfd sim/gpu sim/host/config.h sim/host/profile_keys.def"),
     "sim/driver": " ".join(["common kfd sim/gpu", *SIM_BASE]),
     "sim/cp": " ".join(["common kfd sim/gpu sim/driver", *SIM_BASE]),
     "sim/host": " ".join(["common kfd sim/gpu sim/driver sim/host/time/page.h sim/host/time/timer_call.h", *SIM_BASE]),

@@ -89,17 +89,16 @@ static uint64_t parts(uint64_t whole, uint64_t one)
  * of the LDS counts as the same share of the wave slots. */
 static int64_t wave_slots_of(const struct sim_config *config, const struct aql *aql)
 {
-	uint64_t threads = 1, waves, lds;
+	uint64_t threads = 1, waves, lds, lds_bytes = config->node.lds_size_in_kb * 1024u;
 
 	for (int i = 0; i < 3; i++)
 		threads *= aql->dispatch.group[i];
 	waves = parts(threads, 64);
 	if (waves > config->gpu.wave_slots_per_cu)
 		return -QUEUE_ERROR_GROUP_SIZE;
-	if (aql->dispatch.group_bytes > config->lds_bytes_per_cu)
+	if (aql->dispatch.group_bytes > lds_bytes)
 		return -QUEUE_ERROR_GROUP_MEMORY;
-	lds = parts((uint64_t)aql->dispatch.group_bytes * config->gpu.wave_slots_per_cu,
-		    config->lds_bytes_per_cu);
+	lds = parts((uint64_t)aql->dispatch.group_bytes * config->gpu.wave_slots_per_cu, lds_bytes);
 	if (waves < lds)
 		waves = lds;
 	return (int64_t)waves;

@@ -201,7 +201,8 @@ static uint64_t transfer_ns(const struct sim_config *config, const struct dispat
 	uint64_t at_once = wave_slots / ((threads + 63) / 64);
 	uint64_t rounds = at_once ? (dispatch->workgroups + at_once - 1) / at_once : 1;
 
-	return (uint64_t)((double)bytes * 1000.0 / (double)config->blit_bytes_us / (double)rounds);
+	return (uint64_t)((double)bytes * 1000.0 / (double)gb_bytes_us(config->node.blit_gb_per_s) /
+			  (double)rounds);
 }
 
 int kernels_classify(struct process *process, const struct dispatch *dispatch,
@@ -217,7 +218,7 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		return -ENOMEM;
 	packet->kind = PACKET_DISPATCH;
 	packet->kernel = kernel->record;
-	*wg_ns = config->unknown_kernel_ns;
+	*wg_ns = us_ns(config->node.unknown_kernel_us);
 	if (kernel->spin) {
 		if (access_read(process, dispatch->kernarg, &spin, sizeof spin))
 			return -EFAULT;

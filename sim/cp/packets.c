@@ -22,7 +22,7 @@ static bool beyond_the_slots(const struct queue *queue)
 	TAILQ_FOREACH(other, &queue->process->queues, link)
 	before +=
 		other->node == queue->node && other->id < queue->id && is_compute_type(other->type);
-	return before >= sim->config.chip.cp_queues;
+	return before >= sim->config.node.num_cp_queues;
 }
 
 void engine_fetch(struct queue *queue)
@@ -186,7 +186,7 @@ static void packet_started(struct queue *queue, const struct gpu_event *event)
 		return;
 	if (packet->kind == PACKET_PM4)
 		pm4_effect(queue, packet, model_to_wall(queue->process->sim, event->t));
-	if (is_aql(queue) && queue->process->sim->config.switches.rptr_at_consumption)
+	if (is_aql(queue) && queue->process->sim->config.node.rptr_at_consumption)
 		aql_consumed(queue, packet);
 }
 

@@ -118,7 +118,8 @@ static int take_dispatch(struct queue *queue, const struct pm4_code *code, struc
 {
 	const struct sim_config *config = &queue->process->sim->config;
 	const uint32_t *sh = queue->pm4->sh;
-	uint64_t groups = 1, threads = 1, waves, lds;
+	uint64_t groups = 1, threads = 1, waves, lds,
+		 lds_bytes = config->node.lds_size_in_kb * 1024u;
 	uint32_t d[5];
 
 	if (pm4_read(queue, code, 0, d, 5))
@@ -137,17 +138,16 @@ static int take_dispatch(struct queue *queue, const struct pm4_code *code, struc
 		return 0; /* nothing is launched */
 	waves = (threads + 63) / 64;
 	lds = (sh[SH_RSRC2] >> 15 & 0x1ff) * (uint64_t)LDS_GRANULE;
-	if (waves > config->gpu.wave_slots_per_cu || lds > config->lds_bytes_per_cu)
+	if (waves > config->gpu.wave_slots_per_cu || lds > lds_bytes)
 		return -EBADMSG;
-	lds = (lds * config->gpu.wave_slots_per_cu + config->lds_bytes_per_cu - 1) /
-	      config->lds_bytes_per_cu;
+	lds = (lds * config->gpu.wave_slots_per_cu + lds_bytes - 1) / lds_bytes;
 	packet->kind = PACKET_DISPATCH;
 	packet->kernel = report_kernel_index(queue->process->sim, "(PM4 dispatch)", false);
 	to->kind = GPU_PACKET_DISPATCH;
 	to->barrier = false;
 	to->wgs = (uint32_t)groups;
 	to->wave_slots = (uint32_t)(waves > lds ? waves : lds);
-	to->wg_ns = config->unknown_kernel_ns;
+	to->wg_ns = us_ns(config->node.unknown_kernel_us);
 	return 0;
 }
 
@@ -156,8 +156,9 @@ static void take_transfer(struct queue *queue, const struct pm4_code *code, stru
 	uint32_t d[7] = {0};
 
 	pm4_read(queue, code, 0, d, 7);
-	to->busy_ns = (uint64_t)((double)(d[6] & PM4_DMA_BYTES) * 1000.0 /
-				 (double)queue->process->sim->config.blit_bytes_us);
+	to->busy_ns =
+		(uint64_t)((double)(d[6] & PM4_DMA_BYTES) * 1000.0 /
+			   (double)gb_bytes_us(queue->process->sim->config.node.blit_gb_per_s));
 }
 
 /* Enters the indirect buffer that three words describe. */

@@ -184,7 +184,7 @@ static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint3
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		struct pm4_code *enters)
 {
-	const struct sim_config *config = &queue->process->sim->config;
+	uint64_t packet_ns = us_ns(queue->process->sim->config.node.sdma_packet_us);
 	struct pm4_code code = current(queue);
 	struct sdma s;
 	int r = read_packet(queue, &code, &s);
@@ -216,13 +216,13 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 		packet->poll.wide = false;
 	} else if (takes_time(&s)) {
 		to->kind = GPU_PACKET_COPY;
-		to->busy_ns = config->sdma_packet_ns;
+		to->busy_ns = packet_ns;
 		to->bytes = copy_bytes(&s);
 		to->link = link_of(queue, &s);
 	} else {
 		*taken = 0;
 		packet->count = take_run(queue, &code, taken);
-		to->busy_ns = packet->count * config->sdma_packet_ns;
+		to->busy_ns = packet->count * packet_ns;
 		packet->code.dwords = *taken;
 	}
 	return 0;

@@ -46,9 +46,9 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 
 	if (stack)
 		stack += 2 * sizeof(uint32_t); /* state that belongs to no wave */
-	stack_room = config->chip.ctl_stack_bytes - sizeof(struct cwsr_header);
-	wave_room = queue->save_bytes > config->chip.ctl_stack_bytes
-			    ? queue->save_bytes - config->chip.ctl_stack_bytes
+	stack_room = config->node.ctl_stack_size - sizeof(struct cwsr_header);
+	wave_room = queue->save_bytes > config->node.ctl_stack_size
+			    ? queue->save_bytes - config->node.ctl_stack_size
 			    : 0;
 	*ctl_used = (uint32_t)(stack < stack_room ? stack : stack_room & ~3ull);
 	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
@@ -90,7 +90,7 @@ static int write_xcc(const struct queue *queue, const struct area_target *to, ui
 {
 	const struct sim *sim = queue->process->sim;
 	uint64_t at = (uint64_t)xcc * queue->save_bytes;
-	uint32_t end = sim->config.chip.ctl_stack_bytes;
+	uint32_t end = sim->config.node.ctl_stack_size;
 	struct cwsr_header header = {.wave_offset = end};
 	char longer[40] = {0};
 

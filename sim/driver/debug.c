@@ -48,7 +48,7 @@ static uint64_t nodes_concerned(const struct process *process)
 void debug_arm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
-	bool per_vmid = kfdabi_per_vmid(sim->config.chip.gfx_target_version);
+	bool per_vmid = kfdabi_per_vmid(sim->config.node.gfx_target_version);
 
 	if (!rule_holds(sim, RULE_enable_many_per_gpu))
 		per_vmid = false;
@@ -294,7 +294,7 @@ static void enabled(struct runlist_update *update)
 
 bool debug_with_gws(const struct sim *sim)
 {
-	const struct sim_chip *chip = &sim->config.chip;
+	const struct profile *chip = &sim->config.node;
 
 	return chip->gfx_target_version != GFX_9_4_1 || chip->fw_version >= GWS_FIRMWARE_9_4_1;
 }
@@ -348,7 +348,7 @@ static int trap_enable(struct call *call, struct process *target)
 		set_debugger(target, call->process);
 	if (target->runtime_state == KFDABI_RUNTIME_ENABLED) {
 		debug_arm(target, update);
-		if (sim->config.enable_leaves_unmapped ||
+		if (sim->config.node.enable_leaves_unmapped ||
 		    !rule_holds(sim, RULE_enable_keeps_queues_running)) {
 			leave_unmapped(target);
 			update->nodes |= nodes_concerned(target);

@@ -111,14 +111,14 @@ static struct kfdabi_device_snapshot device_entry(const struct process *target, 
 {
 	const struct sim *sim = target->sim;
 	const struct sim_config *config = &sim->config;
-	const struct sim_chip *chip = &config->chip;
+	const struct profile *chip = &config->node;
 	struct kfd_process_device_apertures apertures;
 	struct kfdabi_device_snapshot entry = {
 		.gpu_id = sim->nodes[i].gpu_id,
 		.location_id = config->locations[i],
 		.vendor_id = PCI_VENDOR_AMD,
 		.device_id = chip->device_id,
-		.revision_id = chip->pci_rev,
+		.revision_id = chip->pci_revision,
 		.subsystem_vendor_id = PCI_VENDOR_AMD,
 		.subsystem_device_id = chip->device_id,
 		.fw_version = chip->fw_version,
@@ -126,7 +126,7 @@ static struct kfdabi_device_snapshot device_entry(const struct process *target, 
 		.simd_count = chip->simd_count,
 		.max_waves_per_simd = chip->max_waves_per_simd,
 		.array_count = chip->array_count / config->gpu.xccs,
-		.simd_arrays_per_engine = chip->shader_arrays,
+		.simd_arrays_per_engine = chip->simd_arrays_per_engine,
 		.num_xcc = config->gpu.xccs,
 		.capability = chip->capability,
 		.debug_prop = (uint32_t)chip->debug_prop,

@@ -50,7 +50,7 @@ static void clear_exceptions(struct runlist_update *update)
 		mask = UINT64_MAX;
 	if (!rule_holds(sim, RULE_suspend_mask_needs_a_success))
 		nodes = UINT64_MAX;
-	if (sim->config.switches.suspend_mask_keeps_new ||
+	if (sim->config.node.suspend_mask_keeps_new ||
 	    !rule_holds(sim, RULE_suspend_mask_clears_new_of_the_node))
 		mask &= ~NEW_MASK;
 	TAILQ_FOREACH(queue, &update->process->queues, link)
@@ -203,7 +203,7 @@ static bool resume_one(struct queue *queue)
 		return true;
 	}
 	/* Seen on one GPU: such a queue counts as a success, but stops. */
-	if (sim->config.switches.unmatched_resume_unmaps ||
+	if (sim->config.node.unmatched_resume_unmaps ||
 	    !rule_holds(sim, RULE_unmatched_resume_changes_nothing))
 		queue->stalled = true;
 	return rule_holds(sim, RULE_resume_counts_the_never_suspended);
@@ -270,7 +270,7 @@ static int array(struct call *call, struct runlist_update *update, uint64_t addr
  * the firmware accepts a 0, but then does not write the field at all, so that the default stays. */
 uint32_t debug_grace(const struct sim *sim, uint32_t wanted)
 {
-	const struct sim_chip *chip = &sim->config.chip;
+	const struct profile *chip = &sim->config.node;
 	uint32_t safe = chip->gfx_target_version == 90010 ? 63 : 96;
 	bool listed = sim->config.kernel >= KFDABI_LINUX_7_3 &&
 		      (chip->gfx_target_version == 90010 || chip->gfx_target_version >= 90402) &&

@@ -17,7 +17,7 @@
 
 static bool per_vmid(const struct sim *sim)
 {
-	return kfdabi_per_vmid(sim->config.chip.gfx_target_version);
+	return kfdabi_per_vmid(sim->config.node.gfx_target_version);
 }
 
 /* Starts the runlist update with which the settings take effect. */
@@ -57,7 +57,7 @@ static int check_override(const struct sim *sim, uint32_t mode, uint32_t *suppor
 			       ? 0
 			       : -EINVAL;
 	}
-	*supported = sim->config.chip.gfx_target_version >= GFX_9_4_3 ? TRAPS_9_4_3 : TRAPS_9_4_2;
+	*supported = sim->config.node.gfx_target_version >= GFX_9_4_3 ? TRAPS_9_4_3 : TRAPS_9_4_2;
 	if (mode == KFDABI_OVERRIDE_OR || mode == KFDABI_OVERRIDE_REPLACE)
 		return 0;
 	return rule_errno(sim, RULE_launch_override_mode_is_eperm, -EPERM, -EINVAL);
@@ -141,7 +141,7 @@ int debug_set_flags(struct call *call, struct process *target)
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint32_t before = target->debug_flags, wanted = a->u.set_flags.flags;
 	const struct sim *sim = call->sim;
-	uint32_t capability = sim->config.chip.capability;
+	uint32_t capability = sim->config.node.capability;
 
 	a->u.set_flags.flags = rule_holds(sim, RULE_flags_tell_previous) ? before : wanted;
 	if (wanted & KFDABI_FLAG_SINGLE_MEM_OP && !(capability & KFDABI_CAP_SINGLE_MEM_OP) &&

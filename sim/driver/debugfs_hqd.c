@@ -138,7 +138,7 @@ static bool owned(const struct hqd_dump *hqds, uint32_t slot)
 static char *write_node(const struct sim *sim, struct hqd_dump *hqds, uint32_t index, char *at)
 {
 	struct hqd_node *node = &hqds->nodes[index];
-	uint32_t gfx = sim->config.chip.gfx_target_version;
+	uint32_t gfx = sim->config.node.gfx_target_version;
 	uint32_t rows = QUEUES_PER_PIPE - !rule_holds(sim, RULE_hqds_tell_every_slot);
 	char *text = hqds->map;
 
@@ -204,8 +204,8 @@ int hqd_start(struct sim *sim)
 	if (!hqds)
 		return -ENOMEM;
 	sim->hqds = hqds;
-	hqds->first_row = first_row(sim->config.chip.cp_queues);
-	hqds->rlcs_per_engine = sim->config.chip.sdma_queues_per_engine;
+	hqds->first_row = first_row(sim->config.node.num_cp_queues);
+	hqds->rlcs_per_engine = sim->config.node.num_sdma_queues_per_engine;
 	hqds->engines = sim->config.gpu.sdma_engines + sim->config.gpu.xgmi_engines;
 	if (hqds->engines * hqds->rlcs_per_engine > RLCS_MAX)
 		hqds->engines = RLCS_MAX / hqds->rlcs_per_engine;

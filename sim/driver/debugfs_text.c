@@ -260,10 +260,10 @@ static uint32_t runlist_chain(uint32_t *at, uint32_t n, uint32_t processes)
 static void runlist(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
 {
-	bool over =
-		counts->processes > VMIDS || counts->active_compute > sim->config.chip.cp_queues;
+	bool over = counts->processes > VMIDS ||
+		    counts->active_compute > sim->config.node.num_cp_queues;
 	bool chained = over != !rule_holds(sim, RULE_oversubscribed_runlist_is_chained);
-	uint32_t gfx = sim->config.chip.gfx_target_version, n = 0;
+	uint32_t gfx = sim->config.node.gfx_target_version, n = 0;
 	uint32_t *list = malloc(4 * (counts->processes * RUNLIST_PROCESS_WORDS +
 				     view->n_queues * RUNLIST_QUEUE_WORDS + RUNLIST_CHAIN_WORDS));
 
@@ -310,7 +310,7 @@ void text_rls(struct debugfs_text *text, const struct sim *sim, const struct deb
 void text_mem_limit(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view)
 {
-	unsigned long long used = view->gtt_used >> 20, most = sim->config.gtt_bytes >> 20;
+	unsigned long long used = view->gtt_used >> 20, most = sim->config.node.gtt_bytes >> 20;
 
 	text->n = 0;
 	if (!rule_holds(sim, RULE_mem_limit_counts_system_memory))

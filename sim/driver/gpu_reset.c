@@ -36,13 +36,13 @@ void firmware_hang(struct sim *sim, uint32_t node)
 /* Returns true if --set makes this update one that is never answered. */
 static bool fails_now(const struct node *node)
 {
-	const struct sim_switches *switches = &node->sim->config.switches;
-	double slow_ns = (double)switches->preempt_ns / node->sim->config.time_scale;
+	const struct profile *switches = &node->sim->config.node;
+	double slow_ns = (double)us_ns(switches->preempt_us) / node->sim->config.time_scale;
 
-	if (switches->preempt_stuck_queue)
+	if (switches->preempt_stuck)
 		return false;
 	return node->updates == switches->preempt_fails_at ||
-	       (slow_ns > (double)switches->preemption_timeout_ns &&
+	       (slow_ns > switches->queue_preemption_timeout_ms * 1e6 &&
 		gpu_live_wave_slots(node->gpu));
 }
 
@@ -59,7 +59,8 @@ bool firmware_responds(struct node *node, struct runlist_update *update)
 	if (!node->hung || !node->active_queues)
 		return true;
 	if (TAILQ_EMPTY(&node->stuck))
-		node->firmware_due_ns = clock_ns() + sim->config.switches.preemption_timeout_ns;
+		node->firmware_due_ns =
+			clock_ns() + sim->config.node.queue_preemption_timeout_ms * 1000000ull;
 	TAILQ_INSERT_TAIL(&node->stuck, update, link);
 	return false;
 }
@@ -84,11 +85,11 @@ static int busiest(const struct node *node)
 
 int firmware_stuck_queue(struct node *node)
 {
-	const struct sim_switches *switches = &node->sim->config.switches;
+	const struct profile *switches = &node->sim->config.node;
 	uint64_t at = switches->preempt_fails_at;
 	int queue;
 
-	if (!switches->preempt_stuck_queue || (at ? node->updates != at : node->stuck_yet))
+	if (!switches->preempt_stuck || (at ? node->updates != at : node->stuck_yet))
 		return -1;
 	queue = busiest(node);
 	node->stuck_yet = queue >= 0;
@@ -186,7 +187,7 @@ static void give_up(struct node *node)
 	sim_log("simulated GPU %u: the firmware did not preempt its queues in time; the GPU is reset",
 		node->gpu_id);
 	node->resetting = true;
-	node->firmware_due_ns = clock_ns() + sim->config.switches.reset_ns;
+	node->firmware_due_ns = clock_ns() + sim->config.node.gpu_reset_ms * 1000000ull;
 	smi_gpu_reset(sim, index_of(node), false, "HWS hang");
 	evict_all(sim, index_of(node));
 	TAILQ_FOREACH(process, &sim->processes, link)

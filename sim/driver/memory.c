@@ -283,11 +283,12 @@ static int pin_begin(struct call *call)
 {
 	struct process *process = call->process;
 	struct sim *sim = call->sim;
+	uint64_t pin_ns = us_ns(sim->config.node.pin_us);
 
-	if (!sim->config.switches.pin_ns)
+	if (!pin_ns)
 		return 0;
 	process->pinning = call;
-	process->pinned_ns = clock_ns() + sim->config.switches.pin_ns;
+	process->pinned_ns = clock_ns() + pin_ns;
 	if (process->pinned_ns < sim->next_pinned_ns)
 		sim->next_pinned_ns = process->pinned_ns;
 	process_lock(process);

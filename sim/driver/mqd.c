@@ -42,11 +42,11 @@ void image_of(const struct queue *queue, struct queue_image *out)
 		.node = queue->node,
 		.gpu_id = sim->nodes[queue->node].gpu_id,
 		.type = queue->type,
-		.gfx = sim->config.chip.gfx_target_version,
+		.gfx = sim->config.node.gfx_target_version,
 		.xccs = sim->config.gpu.xccs,
 		.priority = queue->priority,
 		.save_bytes = queue->save_bytes,
-		.ctl_stack_bytes = sim->config.chip.ctl_stack_bytes,
+		.ctl_stack_bytes = sim->config.node.ctl_stack_size,
 		.eop_bytes = queue->eop_bytes,
 		.doorbell_dw = (uint32_t)((process->slot * sim->nodes_n + queue->node + 1) *
 					  (DOORBELL_PAGE / 4)) +

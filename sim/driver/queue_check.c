@@ -65,7 +65,8 @@ static uint64_t save_mapping(const struct call *call, const struct kfdabi_create
 {
 	const struct sim_config *config = &call->sim->config;
 	uint32_t xccs = config->gpu.xccs, waves = config->gpu.cus / xccs * WAVES_A_CU,
-		 most = config->chip.shader_engines * WAVES_AN_ARRAY;
+		 most = config->node.array_count / xccs / config->node.simd_arrays_per_engine *
+			WAVES_AN_ARRAY;
 	uint64_t each;
 
 	if (waves > most)
@@ -77,17 +78,17 @@ static uint64_t save_mapping(const struct call *call, const struct kfdabi_create
 /* Checks the buffers that only compute queues have. */
 static int check_areas(const struct call *call, uint32_t node, const struct kfdabi_create_queue *a)
 {
-	const struct sim_chip *chip = &call->sim->config.chip;
+	const struct profile *chip = &call->sim->config.node;
 	const struct process *process = call->process;
 
 	if (a->eop_buffer_address && rule_holds(call->sim, RULE_end_of_pipe_buffer_is_checked) &&
 	    (a->eop_buffer_size < EOP_BYTES ||
 	     !queue_check_buffer(process, node, a->eop_buffer_address, a->eop_buffer_size)))
 		return -EINVAL;
-	if (a->ctl_stack_size != chip->ctl_stack_bytes &&
+	if (a->ctl_stack_size != chip->ctl_stack_size &&
 	    rule_holds(call->sim, RULE_control_stack_size_is_the_nodes))
 		return -EINVAL;
-	if (a->ctx_save_restore_size < chip->cwsr_bytes &&
+	if (a->ctx_save_restore_size < chip->cwsr_size &&
 	    rule_holds(call->sim, RULE_save_size_is_at_least_the_nodes))
 		return -EINVAL;
 	/* Newer runtimes have the save area in their own memory, shared by SVM attributes. */

@@ -25,8 +25,8 @@
 /* Limit of the hardware scheduler, which does not exist for 9.4.3 and its successors. */
 static unsigned queues_per_process(const struct sim *sim)
 {
-	return sim->config.chip.gfx_target_version >= 90402 &&
-			       sim->config.chip.gfx_target_version < 100000
+	return sim->config.node.gfx_target_version >= 90402 &&
+			       sim->config.node.gfx_target_version < 100000
 		       ? QUEUES_PER_PROCESS_NODE
 		       : 127;
 }
@@ -91,7 +91,7 @@ static int take_position(struct queue *queue, uint32_t wanted_engine)
 	bool xgmi = queue->type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
 	uint32_t engines = xgmi ? gpu->xgmi_engines : gpu->sdma_engines;
 	uint32_t first = xgmi ? gpu->sdma_engines : 0;
-	uint32_t positions = engines * sim->config.chip.sdma_queues_per_engine;
+	uint32_t positions = engines * sim->config.node.num_sdma_queues_per_engine;
 
 	if (engines && !rule_holds(sim, RULE_sdma_queues_are_limited))
 		positions = UINT32_MAX;
@@ -111,7 +111,7 @@ static uint32_t sdma_doorbell(const struct queue *queue)
 	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->position.engine;
 	uint32_t rlc = queue->position.rlc;
 
-	if (queue->process->sim->config.chip.gfx_target_version >= 90402)
+	if (queue->process->sim->config.node.gfx_target_version >= 90402)
 		base = (base + SDMA_DOORBELL_BLOCK - 1) / SDMA_DOORBELL_BLOCK * SDMA_DOORBELL_BLOCK;
 	return (base + (rlc & 1) * MIRROR + (rlc >> 1)) % DOORBELLS_PER_PAGE;
 }

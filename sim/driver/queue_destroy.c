@@ -144,7 +144,7 @@ int ioctl_destroy_queue(struct call *call)
 	if (!rule_holds(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
 		return -EBUSY;
 	/* Seen on one GPU. According to the driver's source the call sleeps. */
-	if (must_sleep(queue) && call->sim->config.switches.destroy_suspended_fails)
+	if (must_sleep(queue) && call->sim->config.node.destroy_suspended_fails)
 		return -EIO;
 	queue->being_destroyed = true;
 	if (must_sleep(queue)) {

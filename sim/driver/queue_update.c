@@ -127,7 +127,7 @@ int ioctl_alloc_queue_gws(struct call *call)
 
 	if (!queue)
 		return rule_errno(call->sim, RULE_gws_of_unknown_queue_is_einval, -EINVAL, -ENODEV);
-	if (!call->sim->config.chip.num_gws)
+	if (!call->sim->config.node.num_gws)
 		return -ENODEV;
 	if (call->process->session && !debug_with_gws(call->sim))
 		return -EBUSY;

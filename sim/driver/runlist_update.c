@@ -17,7 +17,7 @@ static bool held_as_new(const struct queue *queue)
 	const uint64_t new_mask = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
 	const struct process *process = queue->process;
 
-	return process->sim->config.switches.new_queue_waits && process->session &&
+	return process->sim->config.node.new_queue_waits && process->session &&
 	       process->exceptions_enabled & queue->exceptions & new_mask;
 }
 
@@ -111,8 +111,8 @@ static void runlist_update_end(struct runlist_update *update)
 static uint64_t unmap_time(const struct runlist_update *update, const struct node *node)
 {
 	const struct sim_config *config = &update->sim->config;
-	uint64_t tick_ns = 1024000000ull / config->chip.engine_khz;
-	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * tick_ns;
+	uint64_t tick_ns = 1024000u / config->node.max_engine_clk_fcompute;
+	uint64_t ns = config->gpu.unmap_ns, usual = config->node.grace_default * tick_ns;
 
 	/* Without a list on the GPU there is nothing to unmap (unmap_queues_cpsch). */
 	if (!node->active_queues || node->all_off)
@@ -120,8 +120,8 @@ static uint64_t unmap_time(const struct runlist_update *update, const struct nod
 	if (!gpu_live_wave_slots(node->gpu))
 		return ns;
 	if (update->stuck >= 0)
-		ns += (uint64_t)((double)config->switches.unmap_latency_ns * config->time_scale);
-	ns += config->switches.preempt_ns;
+		ns += (uint64_t)(config->node.unmap_latency_ms * 1e6 * config->time_scale);
+	ns += us_ns(config->node.preempt_us);
 	if (update->grace == KFDABI_GRACE_DEFAULT)
 		return ns;
 	return ns - (usual < ns ? usual : ns) + update->grace * tick_ns;
@@ -210,8 +210,7 @@ static void runlist_update_continue(struct runlist_update *update)
 		if (!(update->nodes >> (node - sim->nodes) & 1))
 			continue;
 		node->updates++;
-		update->evicts |=
-			!update->by_driver && node->updates == sim->config.switches.evict_at;
+		update->evicts |= !update->by_driver && node->updates == sim->config.node.evict_at;
 		if (!firmware_responds(node, update))
 			return;
 		update->stuck = firmware_stuck_queue(node);
@@ -249,7 +248,7 @@ void runlist_update_collected(struct process *process)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->map_wanted != queue_active(queue))
 		nodes |= 1ull << queue->node;
-	if (!nodes || process->locked || !process->sim->config.switches.new_queue_waits)
+	if (!nodes || process->locked || !process->sim->config.node.new_queue_waits)
 		return;
 	update = runlist_update_new(process, NULL, NULL);
 	if (!update) {

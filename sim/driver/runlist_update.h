@@ -74,7 +74,7 @@ void runlist_update_event(struct node *node, const struct gpu_event *event);
  * may be freed on return. */
 void runlist_update_failed(struct runlist_update *update, const struct node *node, int error);
 /* Returns true if the queue should be mapped: it has a ring and a percentage above 0, and it is not
- * suspended, evicted, reset, being freed, or stopped by a setting of struct sim_switches. */
+ * suspended, evicted, reset, being freed, or stopped by a setting of the profile. */
 bool queue_active(const struct queue *queue);
 /* Maps queues that were only off because of their QUEUE_NEW exception (--set new_queue_waits),
  * after an exception was cleared. Does nothing while the process is locked. */

@@ -91,7 +91,7 @@ static int disable(struct call *call)
 {
 	struct process *process = call->process;
 	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
-	bool per_vmid = kfdabi_per_vmid(call->sim->config.chip.gfx_target_version);
+	bool per_vmid = kfdabi_per_vmid(call->sim->config.node.gfx_target_version);
 	struct runlist_update *update =
 		runlist_update_new(process, call, process->session ? notify_and_sleep : NULL);
 

@@ -400,7 +400,7 @@ int ioctl_set_xnack_mode(struct call *call)
 {
 	struct kfd_ioctl_set_xnack_mode_args *a = (void *)call->data;
 	struct process *process = call->process;
-	uint32_t chip = call->sim->config.chip.gfx_target_version;
+	uint32_t chip = call->sim->config.node.gfx_target_version;
 
 	if (a->xnack_enabled < 0) {
 		a->xnack_enabled = process->xnack;

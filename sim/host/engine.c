@@ -18,6 +18,11 @@
 #include "sim/driver/runlist_update.h"
 #include "sim/host/time_slots.h"
 
+/* Doorbell polling: longest interval while busy; busy for so long after the last doorbell; longest
+ * interval otherwise, reached after 5 s without doorbells. */
+#define POLL_NS 20000u
+#define POLL_HOLD_NS 100000000u
+#define POLL_IDLE_NS 5000000u
 #define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */
 #define ITERATION_NS                                                                               \
 	20000000u /* host time per iteration to catch up after the machine was stalled */
@@ -89,7 +94,7 @@ static void rung(struct queue *queue, uint64_t value)
 	uint64_t now = clock_ns(), delay = now - queue->doorbell_seen_ns;
 
 	if (sim->time)
-		delay = sim->config.dispatch_ns;
+		delay = us_ns(sim->config.node.host_dispatch_us);
 	hist_add(&sim->totals.doorbell_delay, delay);
 	sim->last_doorbell_ns = now;
 	queue->doorbell_last = value;
@@ -136,7 +141,7 @@ static uint64_t next_doorbell(const struct sim *sim)
 	const struct process *process;
 	const struct queue *queue;
 
-	if (!sim->time || !sim->config.dispatch_ns)
+	if (!sim->time || !sim->config.node.host_dispatch_us)
 		return first;
 	TAILQ_FOREACH(process, &sim->processes, link)
 	TAILQ_FOREACH(queue, &process->queues, link)
@@ -417,7 +422,7 @@ void engine_catch_up(struct sim *sim)
 	}
 	/* If the simulation is behind, calls do not make it catch up more often than the main loop
 	 * does. */
-	uint64_t enough = sim->behind ? ITERATION_BEHIND_NS : sim->config.poll_ns;
+	uint64_t enough = sim->behind ? ITERATION_BEHIND_NS : POLL_NS;
 
 	if (clock_ns() - sim->driven_ns > enough)
 		engine_run(sim);
@@ -435,18 +440,17 @@ static bool any_queue(const struct sim *sim)
 
 uint64_t engine_due(const struct sim *sim)
 {
-	const struct sim_config *config = &sim->config;
 	uint64_t now = clock_ns(), until = next_event(sim, NULL);
 
 	if (any_queue(sim)) {
 		/* Increase the interval gradually: a doorbell after a pause is noticed late in
 		 * proportion to the pause. */
-		uint64_t quiet = now - sim->last_doorbell_ns, gap = config->poll_ns;
+		uint64_t quiet = now - sim->last_doorbell_ns, gap = POLL_NS;
 		uint64_t share = quiet / (quiet < ASLEEP_NS ? IDLE_SHARE : ASLEEP_SHARE);
 
-		if (quiet >= config->poll_hold_ns && share > gap)
+		if (quiet >= POLL_HOLD_NS && share > gap)
 			gap = share;
-		lower(&gap, config->poll_idle_ns);
+		lower(&gap, POLL_IDLE_NS);
 		lower(&until, now + gap);
 	}
 	if (!TAILQ_EMPTY(&sim->processes))

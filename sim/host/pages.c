@@ -208,7 +208,7 @@ static bool host_has(struct sim *sim, uint64_t bytes)
 
 uint64_t vram_reserved(const struct sim *sim)
 {
-	uint64_t all = sim->config.vram_bytes * sim->nodes_n, share = all >> 14;
+	uint64_t all = sim->config.node.vram_bytes * sim->nodes_n, share = all >> 14;
 
 	return share > PT_RESERVED_MIN ? share : PT_RESERVED_MIN;
 }
@@ -219,9 +219,9 @@ uint64_t vram_available(const struct sim *sim, uint32_t node)
 
 	if (!rule_holds(sim, RULE_available_memory_falls_in_2_mib_steps))
 		gone = sim->nodes[node].vram_used;
-	if (gone >= sim->config.vram_bytes)
+	if (gone >= sim->config.node.vram_bytes)
 		return 0;
-	gone = sim->config.vram_bytes - gone;
+	gone = sim->config.node.vram_bytes - gone;
 	return rule_holds(sim, RULE_available_memory_falls_in_2_mib_steps) ? gone & ~(VRAM_STEP - 1)
 									   : gone;
 }
@@ -285,7 +285,7 @@ static void write_used(const struct sim *sim, const struct node *node)
  * -ENOMEM. */
 static int account(struct sim *sim, struct node *node, uint64_t bytes, bool vram)
 {
-	uint64_t limit = sim->config.vram_bytes, reserved = vram_reserved(sim);
+	uint64_t limit = sim->config.node.vram_bytes, reserved = vram_reserved(sim);
 
 	if (vram) {
 		limit = limit > reserved ? limit - reserved : 0;
@@ -299,8 +299,9 @@ static int account(struct sim *sim, struct node *node, uint64_t bytes, bool vram
 		write_used(sim, node);
 		return 0;
 	}
-	if (bytes > sim->config.gtt_bytes || sim->gtt_used > sim->config.gtt_bytes - bytes ||
-	    !host_has(sim, bytes) || system_take(sim, bytes))
+	if (bytes > sim->config.node.gtt_bytes ||
+	    sim->gtt_used > sim->config.node.gtt_bytes - bytes || !host_has(sim, bytes) ||
+	    system_take(sim, bytes))
 		return -ENOMEM;
 	sim->gtt_used += bytes;
 	return 0;

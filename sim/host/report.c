@@ -272,8 +272,8 @@ json_t *sim_report(struct sim *sim)
 	return json_pack(
 		"{s:o*, s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
 		"s:I, s:I}",
-		"virtual", virtual_json(sim), "simulated", 1, "profile", sim->profile, "kernel",
-		kfdabi_kernel_name(sim->config.kernel), "broken",
+		"virtual", virtual_json(sim), "simulated", 1, "profile", sim->config.node.name,
+		"kernel", kfdabi_kernel_name(sim->config.kernel), "broken",
 		broken_rule == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken_rule)->name,
 		"time_scale", sim->config.time_scale, "sync_wake", sim->sync_wake, "processes",
 		processes_json(sim), "kernels", kernels_json(sim), "doorbell_delay_ns",

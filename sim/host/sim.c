@@ -24,15 +24,11 @@
 
 #define KFD_BYTES (1ull << 62) /* doorbell pages are at multiples of 1 << 46 */
 #define SLOTS_MAX 8192u
-#define POLL_NS 20000u
-#define POLL_HOLD_NS 100000000u
-#define POLL_IDLE_NS 5000000u
 #define END_MODEL_NS (3600ull * 1000000000u) /* enough for every update in progress */
 
 static bool config_good(const struct sim_config *c)
 {
-	if (!c->profile || !c->nodes || c->nodes > SIM_NODES_MAX || !(c->time_scale > 0) ||
-	    !c->blit_bytes_us || !c->lds_bytes_per_cu)
+	if (!c->nodes || c->nodes > SIM_NODES_MAX || !(c->time_scale > 0))
 		return false;
 	for (uint32_t i = 0; i < c->nodes; i++)
 		if (!c->gpu_ids[i])
@@ -76,12 +72,6 @@ int sim_new(const struct sim_config *config, struct sim **out)
 	if (!sim)
 		return -ENOMEM;
 	sim->config = *config;
-	if (!config->poll_ns)
-		sim->config.poll_ns = POLL_NS;
-	if (!config->poll_hold_ns)
-		sim->config.poll_hold_ns = POLL_HOLD_NS;
-	if (!config->poll_idle_ns)
-		sim->config.poll_idle_ns = POLL_IDLE_NS;
 	TAILQ_INIT(&sim->processes);
 	TAILQ_INIT(&sim->undelivered);
 	LIST_INIT(&sim->smi_clients);
@@ -95,11 +85,10 @@ int sim_new(const struct sim_config *config, struct sim **out)
 	sim->next_deadline_ns = UINT64_MAX;
 	sim->next_pinned_ns = UINT64_MAX;
 	sim->start_ns = clock_ns();
-	sim->profile = strdup(config->profile);
 	sim->slots = calloc(SLOTS_MAX / 64, sizeof *sim->slots);
 	sim->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	sim->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!sim->profile || !sim->slots || sim->poll_fd < 0 || sim->wake_fd < 0)
+	if (!sim->slots || sim->poll_fd < 0 || sim->wake_fd < 0)
 		goto fail;
 	if (fstat(config->kfd_fd, &st) || ftruncate(config->kfd_fd, (off_t)KFD_BYTES)) {
 		r = -errno;
@@ -184,7 +173,6 @@ void sim_free(struct sim *sim)
 	free(sim->kernels);
 	free(sim->unknown);
 	free(sim->slots);
-	free(sim->profile);
 	if (sim->poll_fd >= 0)
 		close(sim->poll_fd);
 	if (sim->wake_fd >= 0)
@@ -255,7 +243,8 @@ int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 		return r;
 	clock_use(time_slots_clock(sim->time));
 	sim->init = init;
-	time_slots_charge(sim->time, sim->config.wake_ns, sim->config.ioctl_ns);
+	time_slots_charge(sim->time, us_ns(sim->config.node.host_wake_us),
+			  us_ns(sim->config.node.host_ioctl_us));
 	if (sim->config.seed)
 		time_slots_take_turns(sim->time, sim->config.seed);
 	return 0;

@@ -160,7 +160,6 @@ struct sim {
 	uint64_t woken;
 	pid_t init; /* first process of the simulation */
 	struct virtual_counts virtual;
-	char *profile;
 	uint64_t start_ns; /* wall time at model time 0 */
 
 	dev_t kfd_dev;

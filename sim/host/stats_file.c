@@ -39,7 +39,7 @@ json_t *live_costs(const struct sim *sim)
 	return json_pack("{s:f, s:f, s:f}", "bounce_us",
 			 (double)(gpu->unmap_ns + gpu->map_ns) / 1000.0, "packet_us",
 			 (double)gpu->packet_ns / 1000.0, "unknown_kernel_us",
-			 (double)sim->config.unknown_kernel_ns / 1000.0);
+			 sim->config.node.unknown_kernel_us);
 }
 
 /* Appends the run time of a process on each node. */
@@ -129,7 +129,7 @@ static void write_file(const struct sim *sim, const struct sim_stats *totals)
 {
 	json_t *json = json_pack(
 		"{s:b, s:s, s:s, s:f, s:b, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I}",
-		"simulated", 1, "profile", sim->profile, "kernel",
+		"simulated", 1, "profile", sim->config.node.name, "kernel",
 		kfdabi_kernel_name(sim->config.kernel), "time_scale", sim->config.time_scale,
 		"virtual", sim->time != NULL, "costs", live_costs(sim), "doorbell_delay_ns",
 		hist_to_json(&totals->doorbell_delay), "bounces", (json_int_t)totals->updates,

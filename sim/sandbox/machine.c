@@ -67,16 +67,16 @@ static uint32_t make_gpu_id(const struct machine *m, unsigned n)
 {
 	const struct machine_node *node = &m->nodes[n];
 	const struct profile *p = &m->node_profile;
-	uint32_t first_xcc = node->partition * (uint32_t)p->num_xcc;
+	uint32_t first_xcc = node->partition * p->num_xcc;
 	const uint32_t identity[8] = {
 		0, /* device and function */
-		VENDOR_AMD | (uint32_t)p->device_id << 16,
+		VENDOR_AMD | p->device_id << 16,
 		0, /* domain */
-		(uint32_t)p->device_id,
+		p->device_id,
 		m->gpus[node->gpu].bus,
 		(uint32_t)p->vram_bytes,
 		(uint32_t)(p->vram_bytes >> 32),
-		first_xcc | (uint32_t)p->num_xcc << 16,
+		first_xcc | p->num_xcc << 16,
 	};
 	uint16_t id = crc16(0, (const uint8_t *)identity, sizeof(identity));
 
@@ -94,7 +94,7 @@ void machine_new(struct machine *m, const struct profile *profile, unsigned n_gp
 	for (unsigned i = 0; i < n_gpus; i++) {
 		m->gpus[i].unique_id = profile->unique_id + i;
 		m->gpus[i].hive_id =
-			profile->hive_id ? profile->hive_id + i / (unsigned)profile->hive_gpus : 0;
+			profile->hive_id ? profile->hive_id + i / profile->hive_gpus : 0;
 		for (unsigned part = 0; part < profile->partitions; part++) {
 			unsigned n = m->n_nodes;
 			struct machine_node *node = &m->nodes[n];
@@ -109,12 +109,12 @@ void machine_new(struct machine *m, const struct profile *profile, unsigned n_gp
 	}
 }
 
-uint64_t machine_capability(const struct machine *machine)
+uint32_t machine_capability(const struct machine *machine)
 {
 	const struct profile *p = &machine->node_profile;
 
 	if (machine->broken_rule == RULE_topology_gpu_can_be_debugged)
-		return p->capability & ~(uint64_t)CAP_DEBUG;
+		return p->capability & ~CAP_DEBUG;
 	/* Linux 7.3 announces the reset of single queues, for gfx942 and later. */
 	if (machine->kernel == KFDABI_LINUX_7_3 && p->gfx_target_version >= GFX942)
 		return p->capability | CAP_PER_QUEUE_RESET;

@@ -39,6 +39,6 @@ struct machine {
 void machine_new(struct machine *machine, const struct profile *profile, unsigned n_gpus,
 		 enum kfdabi_kernel kernel);
 /* Returns the capability flags of a node, as in the topology under the machine's kernel. */
-uint64_t machine_capability(const struct machine *machine);
+uint32_t machine_capability(const struct machine *machine);
 
 #endif

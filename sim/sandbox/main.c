@@ -239,7 +239,7 @@ static struct sim *new_sim(const struct sim_options *o, const struct machine *ma
 	}
 	config.render_fd = tree->render;
 	config.kernel = machine->kernel;
-	config.chip.capability = (uint32_t)machine_capability(machine);
+	config.node.capability = machine_capability(machine);
 	config.broken_rule = o->broken_rule;
 	config.time_scale = o->time_scale;
 	config.seed = o->seed;

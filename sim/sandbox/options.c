@@ -205,8 +205,8 @@ static int kernel_with_rule(const struct sim_options *o, const struct profile *p
 	for (int kernel = 0; kernel < KFDABI_KERNELS; kernel++) {
 		const struct kfdabi_machine machine = {
 			.kernel = (enum kfdabi_kernel)kernel,
-			.gfx_target_version = (uint32_t)node.gfx_target_version,
-			.xccs = (uint32_t)node.num_xcc,
+			.gfx_target_version = node.gfx_target_version,
+			.xccs = node.num_xcc,
 			.nodes = gpus * profile->partitions,
 		};
 

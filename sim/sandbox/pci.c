@@ -64,10 +64,10 @@ static void pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 		int digits;
 	} numbers[] = {
 		{"vendor", VENDOR_AMD, 4},
-		{"device", (unsigned)p->device_id, 4},
-		{"revision", (unsigned)p->pci_revision, 2},
+		{"device", p->device_id, 4},
+		{"revision", p->pci_revision, 2},
 		{"subsystem_vendor", VENDOR_AMD, 4},
-		{"subsystem_device", (unsigned)p->device_id, 4},
+		{"subsystem_device", p->device_id, 4},
 		{"class", CLASS_DISPLAY_OTHER, 6},
 	};
 
@@ -77,8 +77,8 @@ static void pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 	tree_file(pci_path(gpu->bus, "uevent"),
 		  "DRIVER=amdgpu\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\n"
 		  "PCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=0000:%02x:00.0\n",
-		  CLASS_DISPLAY_OTHER, VENDOR_AMD, (unsigned)p->device_id, VENDOR_AMD,
-		  (unsigned)p->device_id, gpu->bus);
+		  CLASS_DISPLAY_OTHER, VENDOR_AMD, p->device_id, VENDOR_AMD, p->device_id,
+		  gpu->bus);
 	tree_file(pci_path(gpu->bus, "unique_id"), "%016" PRIx64 "\n", gpu->unique_id);
 }
 
@@ -182,8 +182,7 @@ static void module(const struct machine *m)
 	tree_file("sys/module/amdgpu/version", "%s\n", kfdabi_kernel_name(m->kernel));
 	tree_dir("sys/module/amdgpu/holders");
 	/* The parameters with which the simulated driver was loaded. */
-	tree_file("sys/module/amdgpu/parameters/cwsr_enable", "%u\n",
-		  (unsigned)m->node_profile.cwsr_enable);
+	tree_file("sys/module/amdgpu/parameters/cwsr_enable", "%u\n", m->node_profile.cwsr_enable);
 	tree_file("sys/module/amdgpu/parameters/sched_policy", "0\n");
 }
 

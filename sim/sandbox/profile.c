@@ -38,8 +38,8 @@ static const struct {
 /* A key of a profile: where its value is stored, and the values that are allowed. */
 struct profile_key {
 	const char *name;
-	size_t offset;
-	bool real; /* the value is a double; otherwise uint64_t */
+	size_t offset, size;
+	bool real; /* the value is a double; otherwise uint32_t or uint64_t */
 	double min, max;
 	/* Allowed words instead of a number; the value is the index of the word. */
 	const char *words[3];
@@ -47,16 +47,18 @@ struct profile_key {
 
 #define KEY(field, ...)                                                                            \
 	{                                                                                          \
-		.name = #field, .offset = offsetof(struct profile, field), __VA_ARGS__             \
+		.name = #field, .offset = offsetof(struct profile, field),                         \
+		.size = sizeof(((struct profile *)0)->field), __VA_ARGS__                          \
 	}
 #define WHOLE(field, low, high) KEY(field, .min = (low), .max = (high)),
+#define LARGE WHOLE
 #define REAL(field, low, high) KEY(field, .real = true, .min = (low), .max = (high)),
 #define WORDS(field, ...) KEY(field, .words = {__VA_ARGS__}),
 #define U32 4294967295.0
 #define U64 18446744073709551615.0
 
 static const struct profile_key keys[] = {
-#include "sim/sandbox/profile_keys.def"
+#include "sim/host/profile_keys.def"
 };
 
 /* Returns NULL if there is no such key. */
@@ -69,9 +71,9 @@ static const struct profile_key *find_key(const char *name)
 	return NULL;
 }
 
-static int store_word(uint64_t *field, const struct profile_key *key, const char *text)
+static int store_word(uint32_t *field, const struct profile_key *key, const char *text)
 {
-	for (uint64_t i = 0; i < COUNT(key->words) && key->words[i]; i++)
+	for (uint32_t i = 0; i < COUNT(key->words) && key->words[i]; i++)
 		if (!strcmp(key->words[i], text)) {
 			*field = i;
 			return 0;
@@ -108,7 +110,7 @@ static int store(struct profile *profile, const struct profile_key *key, const c
 			return -EINVAL;
 		if ((double)value < key->min || (double)value > key->max)
 			return -ERANGE;
-		memcpy(field, &value, sizeof(value));
+		memcpy(field, &value, key->size); /* x86 stores the low half first */
 	}
 	return 0;
 }
@@ -171,7 +173,7 @@ void profile_load(const char *name, struct profile *out)
 			die(STATUS_FAILED, "the profile %s lacks %s: add it and build again", name,
 			    keys[i].name);
 	}
-	out->partitions = cpx ? (uint32_t)out->num_xcc : 1;
+	out->partitions = cpx ? out->num_xcc : 1;
 	profile_check(out);
 }
 
@@ -240,19 +242,11 @@ void profile_check(const struct profile *p)
 		die(STATUS_USAGE, "%s", fault);
 }
 
-/* 1 GB/s is 1000 bytes per microsecond. */
-static uint64_t bytes_us(double gb_per_s)
-{
-	uint64_t value = (uint64_t)llround(gb_per_s * 1000.0);
-
-	return value ? value : 1;
-}
-
 /* Of the SDMA engines of a partition, the driver (kfd_device.c) uses the first two for all copies
  * and the others, if any, for copies to peers. */
-static void share_sdma(struct profile *p, uint64_t partitions)
+static void share_sdma(struct profile *p, uint32_t partitions)
 {
-	uint64_t all = (p->num_sdma_engines + p->num_sdma_xgmi_engines) / partitions;
+	uint32_t all = (p->num_sdma_engines + p->num_sdma_xgmi_engines) / partitions;
 
 	p->num_sdma_engines = all < 2 ? 1 : 2;
 	p->num_sdma_xgmi_engines = all < 2 ? 0 : all - 2;
@@ -264,7 +258,7 @@ static void share_sdma(struct profile *p, uint64_t partitions)
 struct profile profile_node(const struct profile *profile)
 {
 	struct profile p = *profile;
-	uint64_t n = p.partitions;
+	uint32_t n = p.partitions;
 
 	if (n == 1)
 		return p;
@@ -285,90 +279,38 @@ struct profile profile_node(const struct profile *profile)
 
 void profile_to_sim(const struct profile *whole, struct sim_config *out)
 {
-	const struct profile part = profile_node(whole), *p = &part;
-	uint64_t cus = p->simd_count / p->simd_per_cu;
-	uint64_t wave_slots = p->max_waves_per_simd * p->simd_per_cu;
-	uint64_t update_ns = (uint64_t)llround(p->bounce_us * 1000.0);
+	const struct profile *p = &out->node;
+	uint32_t cus = whole->simd_count / whole->partitions / whole->simd_per_cu;
+	uint32_t wave_slots = whole->max_waves_per_simd * whole->simd_per_cu;
+	uint64_t update_ns = us_ns(whole->bounce_us);
 
-	out->profile = whole->name;
-	out->chip = (struct sim_chip){
-		.gfx_target_version = (uint32_t)p->gfx_target_version,
-		.device_id = (uint32_t)p->device_id,
-		.family = (uint32_t)p->family_id,
-		.chip_rev = (uint32_t)p->chip_revision,
-		.external_rev = (uint32_t)p->external_revision,
-		.pci_rev = (uint32_t)p->pci_revision,
-		.shader_engines =
-			(uint32_t)(p->array_count / p->num_xcc / p->simd_arrays_per_engine),
-		.shader_arrays = (uint32_t)p->simd_arrays_per_engine,
-		.cu_per_array = (uint32_t)p->cu_per_simd_array,
-		.engine_khz = (uint32_t)p->max_engine_clk_fcompute * 1000u,
-		.memory_khz = (uint32_t)p->mem_clk_max * 1000u,
-		.vram_bit_width = (uint32_t)p->mem_width,
-		.cwsr_bytes = (uint32_t)p->cwsr_size,
-		.ctl_stack_bytes = (uint32_t)p->ctl_stack_size,
-		.cp_queues = (uint32_t)p->num_cp_queues,
-		.sdma_queues_per_engine = (uint32_t)p->num_sdma_queues_per_engine,
-		.num_gws = (uint32_t)p->num_gws,
-		.simd_count = (uint32_t)p->simd_count,
-		.max_waves_per_simd = (uint32_t)p->max_waves_per_simd,
-		.array_count = (uint32_t)p->array_count,
-		.capability = (uint32_t)p->capability,
-		.fw_version = (uint32_t)p->fw_version,
-		.debug_prop = p->debug_prop,
-	};
-	out->switches = (struct sim_switches){
-		.unmatched_resume_unmaps = p->unmatched_resume_unmaps,
-		.rptr_at_consumption = p->rptr_at_consumption,
-		.new_queue_waits = p->new_queue_waits,
-		.suspend_mask_keeps_new = p->suspend_mask_keeps_new,
-		.destroy_suspended_fails = p->destroy_suspended_fails,
-		.preempt_ns = (uint64_t)llround(p->preempt_us * 1000.0),
-		.pin_ns = (uint64_t)llround(p->pin_us * 1000.0),
-		.preempt_fails_at = p->preempt_fails_at,
-		.preempt_stuck_queue = p->preempt_stuck,
-		.unmap_latency_ns = p->unmap_latency_ms * 1000000u,
-		.evict_at = p->evict_at,
-		.preemption_timeout_ns = p->queue_preemption_timeout_ms * 1000000u,
-		.reset_ns = p->gpu_reset_ms * 1000000u,
-		.grace_default = (uint32_t)p->grace_default,
-	};
+	out->node = profile_node(whole);
 	out->gpu = (struct gpu_config){
-		.xccs = (uint32_t)p->num_xcc,
-		.cus = (uint32_t)cus,
-		.wave_slots_per_cu = (uint32_t)wave_slots,
-		.packet_ns = (uint64_t)llround(p->packet_us * 1000.0),
+		.xccs = p->num_xcc,
+		.cus = cus,
+		.wave_slots_per_cu = wave_slots,
+		.packet_ns = us_ns(p->packet_us),
 		.unmap_ns = update_ns / 2,
 		.map_ns = update_ns - update_ns / 2,
 		/* The save area of an XCC has room for all of its waves; this is the
 		 * share of one wave. */
-		.save_bytes_unit = p->cwsr_size ? (p->cwsr_size - p->ctl_stack_size) * p->num_xcc /
-							  (cus * wave_slots)
+		.save_bytes_unit = p->cwsr_size ? (uint64_t)(p->cwsr_size - p->ctl_stack_size) *
+							  p->num_xcc / (cus * wave_slots)
 						: 0,
-		.save_bytes_us = bytes_us(p->save_gb_per_s),
-		.restore_bytes_us = bytes_us(p->restore_gb_per_s),
-		.sdma_engines = (uint32_t)p->num_sdma_engines,
-		.xgmi_engines = (uint32_t)p->num_sdma_xgmi_engines,
-		.engine_bytes_us = bytes_us(p->sdma_gb_per_s),
-		.link_bytes_us = {[GPU_LINK_HOST] = bytes_us(p->host_gb_per_s),
-				  [GPU_LINK_LOCAL] = bytes_us(p->blit_gb_per_s)},
-		.vmids = (uint32_t)p->vmids,
-		.cp_queues = (uint32_t)p->num_cp_queues,
-		.process_quantum_ns = (uint64_t)llround(p->process_quantum_ms * 1e6),
-		.queue_quantum_ns = (uint64_t)llround(p->queue_quantum_ms * 1e6),
-		.switch_ns = (uint64_t)llround(p->switch_us * 1000.0),
-		.first_suspend_ns = (uint64_t)llround(p->first_suspend_us * 1000.0),
+		.save_bytes_us = gb_bytes_us(p->save_gb_per_s),
+		.restore_bytes_us = gb_bytes_us(p->restore_gb_per_s),
+		.sdma_engines = p->num_sdma_engines,
+		.xgmi_engines = p->num_sdma_xgmi_engines,
+		.engine_bytes_us = gb_bytes_us(p->sdma_gb_per_s),
+		.link_bytes_us = {[GPU_LINK_HOST] = gb_bytes_us(p->host_gb_per_s),
+				  [GPU_LINK_LOCAL] = gb_bytes_us(p->blit_gb_per_s)},
+		.vmids = p->vmids,
+		.cp_queues = p->num_cp_queues,
+		.process_quantum_ns = us_ns(p->process_quantum_ms * 1000.0),
+		.queue_quantum_ns = us_ns(p->queue_quantum_ms * 1000.0),
+		.switch_ns = us_ns(p->switch_us),
+		.first_suspend_ns = us_ns(p->first_suspend_us),
 	};
 	for (uint32_t i = GPU_LINK_PEER(0); i < GPU_LINKS_MAX; i++)
-		out->gpu.link_bytes_us[i] = bytes_us(p->peer_gb_per_s);
-	out->lds_bytes_per_cu = (uint32_t)p->lds_size_in_kb * 1024u;
-	out->vram_bytes = p->vram_bytes;
-	out->gtt_bytes = p->gtt_bytes;
-	out->unknown_kernel_ns = (uint64_t)llround(p->unknown_kernel_us * 1000.0);
-	out->blit_bytes_us = bytes_us(p->blit_gb_per_s);
-	out->wake_ns = (uint64_t)llround(p->host_wake_us * 1000.0);
-	out->ioctl_ns = (uint64_t)llround(p->host_ioctl_us * 1000.0);
-	out->dispatch_ns = (uint64_t)llround(p->host_dispatch_us * 1000.0);
-	out->enable_leaves_unmapped = p->enable_leaves_unmapped;
-	out->sdma_packet_ns = (uint64_t)llround(p->sdma_packet_us * 1000.0);
+		out->gpu.link_bytes_us[i] = gb_bytes_us(p->peer_gb_per_s);
 }

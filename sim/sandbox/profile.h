@@ -16,19 +16,6 @@
 
 #include "sim/host/config.h"
 
-struct profile {
-	char name[32];
-	char asic[32];	     /* the driver's name of the node */
-	uint32_t partitions; /* nodes of one GPU: 1 (SPX) or num_xcc (CPX) */
-#define WHOLE(name, low, high) uint64_t name;
-#define REAL(name, low, high) double name;
-#define WORDS(name, ...) uint64_t name;
-#include "sim/sandbox/profile_keys.def"
-#undef WHOLE
-#undef REAL
-#undef WORDS
-};
-
 /* Reads and checks the built-in profile @name. */
 void profile_load(const char *name, struct profile *out);
 /* Sets one key; @assignment is "KEY=VALUE". */
@@ -43,8 +30,8 @@ const char *profile_name(size_t index);
 /* Returns the properties of one node of the GPU: the profile itself, or its share in mode CPX. */
 struct profile profile_node(const struct profile *profile);
 
-/* Fills in everything that follows from the profile; the nodes come from the machine (machine.h).
- * The strings stay the profile's. */
+/* Fills in `node` and `gpu`, which follow from the profile; the nodes come from the machine
+ * (machine.h). */
 void profile_to_sim(const struct profile *profile, struct sim_config *out);
 
 #endif

@@ -38,7 +38,7 @@
 
 struct io_link {
 	int type;
-	uint64_t weight, min_mb_per_s, max_mb_per_s;
+	uint32_t weight, min_mb_per_s, max_mb_per_s;
 	uint32_t engines; /* mask of the SDMA engines for this link */
 };
 
@@ -61,7 +61,7 @@ static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct 
 {
 	const struct profile *whole = m->profile;
 	unsigned gpu_a = m->nodes[a].gpu, gpu_b = m->nodes[b].gpu;
-	unsigned hive = (unsigned)whole->hive_gpus;
+	unsigned hive = whole->hive_gpus;
 
 	*link = (struct io_link){.type = LINK_XGMI, .engines = peer_engines(&m->node_profile)};
 	if (gpu_a == gpu_b) {
@@ -95,8 +95,8 @@ static void write_link(const char *kind, unsigned index, unsigned from, unsigned
 {
 	tree_file(tree_name(NODES "/%u/%s/%u/properties", from, kind, index),
 		  "type %d\nversion_major 0\nversion_minor 0\nnode_from %u\nnode_to %u\n"
-		  "weight %" PRIu64 "\nmin_latency 0\nmax_latency 0\n"
-		  "min_bandwidth %" PRIu64 "\nmax_bandwidth %" PRIu64 "\n"
+		  "weight %u\nmin_latency 0\nmax_latency 0\n"
+		  "min_bandwidth %u\nmax_bandwidth %u\n"
 		  "recommended_transfer_size 0\nrecommended_sdma_engine_id_mask %u\n"
 		  "flags %d\n",
 		  link->type, from, to, link->weight, link->min_mb_per_s, link->max_mb_per_s,
@@ -151,8 +151,8 @@ static struct shape shape_of(const struct profile *node)
 {
 	unsigned cus = (unsigned)(node->simd_count / node->simd_per_cu);
 	struct shape s = {
-		.arrays = (unsigned)node->array_count,
-		.slots = (unsigned)node->cu_per_simd_array,
+		.arrays = node->array_count,
+		.slots = node->cu_per_simd_array,
 	};
 
 	s.fuller = cus % s.arrays;
@@ -195,9 +195,9 @@ static unsigned caches_count(const struct machine *machine)
 	for (unsigned array = 0; array < s.arrays; array++) {
 		for (unsigned slot = 0; slot < s.slots; slot++)
 			cus += cu_in_use(&s, array, slot);
-		for (unsigned slot = 0; slot < s.slots; slot += (unsigned)node->cus_per_inst_cache)
-			groups += group_flags(&s, array, slot, (unsigned)node->cus_per_inst_cache,
-					      &flags) >= 0;
+		for (unsigned slot = 0; slot < s.slots; slot += node->cus_per_inst_cache)
+			groups +=
+				group_flags(&s, array, slot, node->cus_per_inst_cache, &flags) >= 0;
 	}
 	return cus + 2 * groups + 1 + (node->l3_size_in_kb > 0);
 }
@@ -205,15 +205,15 @@ static unsigned caches_count(const struct machine *machine)
 struct cache {
 	unsigned first, level;
 	int type;
-	uint64_t kib, line;
+	uint32_t kib, line;
 	const char *siblings;
 };
 
 static void write_cache(unsigned directory, unsigned *index, const struct cache *cache)
 {
 	tree_file(tree_name(NODES "/%u/caches/%u/properties", directory, (*index)++),
-		  "processor_id_low %u\nlevel %u\nsize %" PRIu64 "\ncache_line_size %" PRIu64
-		  "\ncache_lines_per_tag 1\nassociation 0\nlatency 0\n"
+		  "processor_id_low %u\nlevel %u\nsize %u\ncache_line_size %u\n"
+		  "cache_lines_per_tag 1\nassociation 0\nlatency 0\n"
 		  "type %d\nsibling_map %s\n",
 		  SIMD_ID_BASE + cache->first, cache->level, cache->kib, cache->line, cache->type,
 		  cache->siblings);
@@ -271,7 +271,7 @@ static void write_whole(const struct machine *machine, unsigned directory, unsig
 static void caches_write(const struct machine *machine, unsigned directory)
 {
 	const struct profile *p = &machine->node_profile;
-	const unsigned share = (unsigned)p->cus_per_inst_cache;
+	const unsigned share = p->cus_per_inst_cache;
 	const struct cache own = {0, 1, CACHE_DATA, p->l1_size_in_kb, p->l1_line_bytes, NULL};
 	const struct cache inst = {0, 1, CACHE_INST, p->inst_size_in_kb, p->l1_line_bytes, NULL};
 	const struct cache scalar = {0,	  1, CACHE_DATA, p->scalar_size_in_kb, p->l1_line_bytes,
@@ -300,7 +300,7 @@ static void cpu_properties(const struct machine *m)
 		  "gfx_target_version 0\nvendor_id 0\ndevice_id 0\nlocation_id 0\n"
 		  "domain 0\ndrm_render_minor 0\nhive_id 0\nnum_sdma_engines 0\n"
 		  "num_sdma_xgmi_engines 0\nnum_sdma_queues_per_engine 0\n"
-		  "num_cp_queues 0\nmax_engine_clk_ccompute %" PRIu64 "\n",
+		  "num_cp_queues 0\nmax_engine_clk_ccompute %u\n",
 		  sysconf(_SC_NPROCESSORS_ONLN), m->n_nodes, m->profile->max_engine_clk_ccompute);
 }
 
@@ -328,21 +328,18 @@ static void gpu_properties(const struct machine *m, unsigned node)
 	unsigned far = m->broken_rule == RULE_topology_gpu_names_its_render_node ? UNUSED_MINOR : 0;
 
 	tree_file(tree_name(NODES "/%u/properties", node + 1),
-		  "cpu_cores_count 0\nsimd_count %" PRIu64 "\nmem_banks_count 1\ncaches_count %u\n"
+		  "cpu_cores_count 0\nsimd_count %u\nmem_banks_count 1\ncaches_count %u\n"
 		  "io_links_count %u\np2p_links_count %u\ncpu_core_id_base 0\nsimd_id_base %u\n"
-		  "max_waves_per_simd %" PRIu64 "\nlds_size_in_kb %" PRIu64 "\ngds_size_in_kb 0\n"
-		  "num_gws %" PRIu64 "\nwave_front_size %" PRIu64 "\narray_count %" PRIu64 "\n"
-		  "simd_arrays_per_engine %" PRIu64 "\ncu_per_simd_array %" PRIu64 "\n"
-		  "simd_per_cu %" PRIu64 "\nmax_slots_scratch_cu %" PRIu64 "\n"
-		  "gfx_target_version %" PRIu64 "\nvendor_id %u\ndevice_id %" PRIu64 "\n"
-		  "location_id %u\ndomain 0\ndrm_render_minor %u\nhive_id %" PRIu64 "\n"
-		  "num_sdma_engines %" PRIu64 "\nnum_sdma_xgmi_engines %" PRIu64 "\n"
-		  "num_sdma_queues_per_engine %" PRIu64 "\nnum_cp_queues %" PRIu64 "\n"
-		  "cwsr_size %" PRIu64 "\nctl_stack_size %" PRIu64 "\n"
-		  "max_engine_clk_fcompute %" PRIu64 "\nlocal_mem_size 0\nfw_version %" PRIu64 "\n"
-		  "capability %" PRIu64 "\ndebug_prop %" PRIu64 "\nsdma_fw_version %" PRIu64 "\n"
-		  "unique_id %" PRIu64 "\nnum_xcc %" PRIu64 "\nmax_engine_clk_ccompute %" PRIu64
-		  "\n",
+		  "max_waves_per_simd %u\nlds_size_in_kb %u\ngds_size_in_kb 0\nnum_gws %u\n"
+		  "wave_front_size %u\narray_count %u\nsimd_arrays_per_engine %u\n"
+		  "cu_per_simd_array %u\nsimd_per_cu %u\nmax_slots_scratch_cu %u\n"
+		  "gfx_target_version %u\nvendor_id %u\ndevice_id %u\nlocation_id %u\n"
+		  "domain 0\ndrm_render_minor %u\nhive_id %" PRIu64 "\nnum_sdma_engines %u\n"
+		  "num_sdma_xgmi_engines %u\nnum_sdma_queues_per_engine %u\nnum_cp_queues %u\n"
+		  "cwsr_size %u\nctl_stack_size %u\nmax_engine_clk_fcompute %u\n"
+		  "local_mem_size 0\nfw_version %u\ncapability %u\ndebug_prop %" PRIu64 "\n"
+		  "sdma_fw_version %u\nunique_id %" PRIu64
+		  "\nnum_xcc %u\nmax_engine_clk_ccompute %u\n",
 		  p->simd_count, caches_count(m), 1 + count_links(m, node, true),
 		  count_links(m, node, false), SIMD_ID_BASE, p->max_waves_per_simd,
 		  p->lds_size_in_kb, p->num_gws, p->wave_front_size, p->array_count,
@@ -365,7 +362,7 @@ static void gpu_node(const struct machine *m, unsigned node)
 	gpu_properties(m, node);
 	tree_file(tree_name(NODES "/%u/mem_banks/0/properties", directory),
 		  "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\n"
-		  "width %" PRIu64 "\nmem_clk_max %" PRIu64 "\n",
+		  "width %u\nmem_clk_max %u\n",
 		  HEAP_FB_PUBLIC, p->vram_bytes, p->mem_width, p->mem_clk_max);
 	caches_write(m, directory);
 	gpu_links(m, node);

@@ -17,25 +17,25 @@
 
 static void device_info(const struct sim *sim, struct drm_amdgpu_info_device *d)
 {
-	const struct sim_chip *chip = &sim->config.chip;
+	const struct profile *chip = &sim->config.node;
 
 	d->device_id = chip->device_id;
-	d->chip_rev = chip->chip_rev;
-	d->external_rev = chip->external_rev;
-	d->pci_rev = chip->pci_rev;
-	d->family = chip->family;
-	d->num_shader_engines = chip->shader_engines;
-	d->num_shader_arrays_per_engine = chip->shader_arrays;
+	d->chip_rev = chip->chip_revision;
+	d->external_rev = chip->external_revision;
+	d->pci_rev = chip->pci_revision;
+	d->family = chip->family_id;
+	d->num_shader_engines = chip->array_count / chip->num_xcc / chip->simd_arrays_per_engine;
+	d->num_shader_arrays_per_engine = chip->simd_arrays_per_engine;
 	d->gpu_counter_freq = 100000;
-	d->max_engine_clock = chip->engine_khz;
-	d->max_memory_clock = chip->memory_khz;
+	d->max_engine_clock = chip->max_engine_clk_fcompute * 1000u;
+	d->max_memory_clock = chip->mem_clk_max * 1000u;
 	d->cu_active_number = sim->config.gpu.cus;
-	d->num_cu_per_sh = chip->cu_per_array;
-	for (uint32_t cu = 0; cu < sim->config.gpu.cus && chip->cu_per_array; cu++) {
-		uint32_t array = cu / chip->cu_per_array, engine = array % 4, in = array / 4;
+	d->num_cu_per_sh = chip->cu_per_simd_array;
+	for (uint32_t cu = 0; cu < sim->config.gpu.cus && chip->cu_per_simd_array; cu++) {
+		uint32_t array = cu / chip->cu_per_simd_array, engine = array % 4, in = array / 4;
 
 		if (in < 4)
-			d->cu_bitmap[engine][in] |= 1u << cu % chip->cu_per_array;
+			d->cu_bitmap[engine][in] |= 1u << cu % chip->cu_per_simd_array;
 	}
 	d->num_hw_gfx_contexts = 8;
 	d->virtual_address_offset = 0x200000;
@@ -46,23 +46,23 @@ static void device_info(const struct sim *sim, struct drm_amdgpu_info_device *d)
 	d->high_va_offset = HIGH_VA;
 	d->high_va_max = 0xfffffffffffe0000ull;
 	d->vram_type = AMDGPU_VRAM_TYPE_HBM;
-	d->vram_bit_width = chip->vram_bit_width;
+	d->vram_bit_width = chip->mem_width;
 	d->wave_front_size = 64;
 }
 
 static void memory_info(const struct sim *sim, const struct node *node,
 			struct drm_amdgpu_memory_info *m)
 {
-	uint64_t usable = sim->config.vram_bytes - vram_reserved(sim);
+	uint64_t usable = sim->config.node.vram_bytes - vram_reserved(sim);
 
-	m->vram.total_heap_size = sim->config.vram_bytes;
+	m->vram.total_heap_size = sim->config.node.vram_bytes;
 	m->vram.usable_heap_size = usable;
 	m->vram.heap_usage = node->vram_used;
 	m->vram.max_allocation = usable / 4 * 3;
 	m->cpu_accessible_vram = m->vram; /* all of it: a large BAR */
-	m->gtt.total_heap_size = m->gtt.usable_heap_size = sim->config.gtt_bytes;
+	m->gtt.total_heap_size = m->gtt.usable_heap_size = sim->config.node.gtt_bytes;
 	m->gtt.heap_usage = sim->gtt_used;
-	m->gtt.max_allocation = sim->config.gtt_bytes / 4 * 3;
+	m->gtt.max_allocation = sim->config.node.gtt_bytes / 4 * 3;
 }
 
 static struct drm_amdgpu_info_firmware firmware(const struct sim *sim, uint32_t type)
@@ -70,7 +70,7 @@ static struct drm_amdgpu_info_firmware firmware(const struct sim *sim, uint32_t 
 	struct drm_amdgpu_info_firmware f = {0};
 
 	if (type == AMDGPU_INFO_FW_GFX_MEC)
-		f.ver = sim->config.chip.fw_version;
+		f.ver = sim->config.node.fw_version;
 	return f; /* the others have no version here */
 }
 
@@ -91,9 +91,9 @@ static int usage(const struct sim *sim, const struct node *node, uint32_t query,
 {
 	switch (query) {
 	case AMDGPU_INFO_VRAM_GTT:
-		info->vram_gtt.vram_size = sim->config.vram_bytes;
-		info->vram_gtt.vram_cpu_accessible_size = sim->config.vram_bytes;
-		info->vram_gtt.gtt_size = sim->config.gtt_bytes;
+		info->vram_gtt.vram_size = sim->config.node.vram_bytes;
+		info->vram_gtt.vram_cpu_accessible_size = sim->config.node.vram_bytes;
+		info->vram_gtt.gtt_size = sim->config.node.gtt_bytes;
 		return sizeof info->vram_gtt;
 	case AMDGPU_INFO_MEMORY:
 		memory_info(sim, node, &info->memory);
