@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <threads.h>
 
 #include "sim/host/time/library.h"
 
@@ -74,15 +73,8 @@ static int wake(struct condition *c, int most)
 	return 0;
 }
 
-EXPORT int pthread_cond_signal(pthread_cond_t *cond)
-{
-	return wake(in(cond), 1);
-}
-
-EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
-{
-	return wake(in(cond), INT_MAX);
-}
+EXPORT_AS(int, pthread_cond_signal, (pthread_cond_t * cond), wake(in(cond), 1))
+EXPORT_AS(int, pthread_cond_broadcast, (pthread_cond_t * cond), wake(in(cond), INT_MAX))
 
 struct condition_waiter {
 	struct condition *condition;
@@ -131,10 +123,8 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
 	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-EXPORT int pthread_cond_wait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex)
-{
-	return wait_until(cond, mutex, NEVER);
-}
+EXPORT_AS(int, pthread_cond_wait, (pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex),
+	  wait_until(cond, mutex, NEVER))
 
 EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
 				  clockid_t clock, const struct timespec *restrict at)
@@ -144,52 +134,20 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex_t
 	return wait_until(cond, mutex, deadline_of(clock, at));
 }
 
-EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
-				  const struct timespec *restrict at)
-{
-	return pthread_cond_clockwait(cond, mutex, in(cond)->clock, at);
-}
+EXPORT_AS(int, pthread_cond_timedwait,
+	  (pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+	   const struct timespec *restrict at),
+	  pthread_cond_clockwait(cond, mutex, in(cond)->clock, at))
 
 /* The functions of threads.h. */
-static pthread_cond_t *as_pthread(cnd_t *cond)
-{
-	return (pthread_cond_t *)(void *)cond;
-}
-
-static pthread_mutex_t *mutex_of(mtx_t *mutex)
-{
-	return (pthread_mutex_t *)(void *)mutex;
-}
-
-EXPORT int cnd_init(cnd_t *cond)
-{
-	return pthread_cond_init(as_pthread(cond), NULL) ? thrd_error : thrd_success;
-}
-
-EXPORT void cnd_destroy(cnd_t *cond)
-{
-	pthread_cond_destroy(as_pthread(cond));
-}
-
-EXPORT int cnd_signal(cnd_t *cond)
-{
-	return pthread_cond_signal(as_pthread(cond)) ? thrd_error : thrd_success;
-}
-
-EXPORT int cnd_broadcast(cnd_t *cond)
-{
-	return pthread_cond_broadcast(as_pthread(cond)) ? thrd_error : thrd_success;
-}
-
-EXPORT int cnd_wait(cnd_t *cond, mtx_t *mutex)
-{
-	return pthread_cond_wait(as_pthread(cond), mutex_of(mutex)) ? thrd_error : thrd_success;
-}
-
-EXPORT int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
-			 const struct timespec *restrict at)
-{
-	int r = pthread_cond_clockwait(as_pthread(cond), mutex_of(mutex), CLOCK_REALTIME, at);
-
-	return r == ETIMEDOUT ? thrd_timedout : r ? thrd_error : thrd_success;
-}
+#define COND(cond) ((pthread_cond_t *)(void *)(cond))
+#define MUTEX(mutex) ((pthread_mutex_t *)(void *)(mutex))
+EXPORT_AS(int, cnd_init, (cnd_t * cond), thrd_result(pthread_cond_init(COND(cond), NULL)))
+EXPORT_AS(void, cnd_destroy, (cnd_t * cond), (void)pthread_cond_destroy(COND(cond)))
+EXPORT_AS(int, cnd_signal, (cnd_t * cond), thrd_result(pthread_cond_signal(COND(cond))))
+EXPORT_AS(int, cnd_broadcast, (cnd_t * cond), thrd_result(pthread_cond_broadcast(COND(cond))))
+EXPORT_AS(int, cnd_wait, (cnd_t * cond, mtx_t *mutex),
+	  thrd_result(pthread_cond_wait(COND(cond), MUTEX(mutex))))
+EXPORT_AS(int, cnd_timedwait,
+	  (cnd_t *restrict cond, mtx_t *restrict mutex, const struct timespec *restrict at),
+	  thrd_result(pthread_cond_clockwait(COND(cond), MUTEX(mutex), CLOCK_REALTIME, at)))

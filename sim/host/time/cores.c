@@ -19,32 +19,17 @@ static bool take_turns(void)
 	return page && page->turns;
 }
 
-EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cores)
-{
-	if (take_turns())
-		return 0;
-	return (int)returned(raw(SYS_sched_setaffinity, pid, (long)size, (long)cores, 0, 0, 0));
-}
+#define UNLESS_TURNS(name, parameters, otherwise)                                                  \
+	EXPORT_AS(int, name, parameters, take_turns() ? 0 : (int)(otherwise))
 
-EXPORT int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
-{
-	if (take_turns())
-		return 0;
-	return (int)returned(raw(SYS_sched_setscheduler, pid, policy, (long)param, 0, 0, 0));
-}
-
-EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *cores)
-{
-	return take_turns() ? 0 : next()->pthread_setaffinity_np(thread, size, cores);
-}
-
-EXPORT int pthread_attr_setaffinity_np(pthread_attr_t *attributes, size_t size,
-				       const cpu_set_t *cores)
-{
-	return take_turns() ? 0 : next()->pthread_attr_setaffinity_np(attributes, size, cores);
-}
-
-EXPORT int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
-{
-	return take_turns() ? 0 : next()->pthread_setschedparam(thread, policy, param);
-}
+UNLESS_TURNS(sched_setaffinity, (pid_t pid, size_t size, const cpu_set_t *cores),
+	     returned(raw(SYS_sched_setaffinity, pid, (long)size, (long)cores, 0, 0, 0)))
+UNLESS_TURNS(sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
+	     returned(raw(SYS_sched_setscheduler, pid, policy, (long)param, 0, 0, 0)))
+UNLESS_TURNS(pthread_setaffinity_np, (pthread_t thread, size_t size, const cpu_set_t *cores),
+	     next()->pthread_setaffinity_np(thread, size, cores))
+UNLESS_TURNS(pthread_attr_setaffinity_np,
+	     (pthread_attr_t * attributes, size_t size, const cpu_set_t *cores),
+	     next()->pthread_attr_setaffinity_np(attributes, size, cores))
+UNLESS_TURNS(pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *param),
+	     next()->pthread_setschedparam(thread, policy, param))

@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +34,12 @@
 #endif
 
 #define EXPORT __attribute__((visibility("default")))
+/* Defines a function of the C library whose result is one expression. */
+#define EXPORT_AS(type, name, parameters, result)                                                  \
+	EXPORT type name parameters                                                                \
+	{                                                                                          \
+		return result;                                                                     \
+	}
 #define NS_PER_S 1000000000ull
 #define NEVER UINT64_MAX
 #define FAR_S (100ll * 365 * 86400) /* no clock gets there, so it counts as never */
@@ -61,6 +68,12 @@ static inline long returned(long result)
 		return result;
 	errno = (int)-result;
 	return -1;
+}
+
+/* Converts an error number to a result of threads.h. */
+static inline int thrd_result(int error)
+{
+	return error == ETIMEDOUT ? thrd_timedout : error ? thrd_error : thrd_success;
 }
 
 /* Converts a time to ns; NEVER if it is FAR_S seconds or longer. @t must be valid (is_valid()). */

@@ -6,7 +6,6 @@
  */
 #include <pthread.h>
 #include <semaphore.h>
-#include <threads.h>
 
 #include "sim/host/time/library.h"
 
@@ -64,10 +63,8 @@ EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct time
 	return (int)returned(r);
 }
 
-EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict at)
-{
-	return sem_clockwait(sem, CLOCK_REALTIME, at);
-}
+EXPORT_AS(int, sem_timedwait, (sem_t *restrict sem, const struct timespec *restrict at),
+	  sem_clockwait(sem, CLOCK_REALTIME, at))
 
 /* Calls @attempt until it returns something other than EBUSY, or until @at of @clock. Returns its
  * result, ETIMEDOUT or EINVAL. */
@@ -118,48 +115,26 @@ static int try_write(void *lock)
 	return pthread_rwlock_trywrlock(lock);
 }
 
-EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
-				   const struct timespec *at)
-{
-	return try_until(try_mutex, mutex, clock, at);
-}
-
-EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex,
-				   const struct timespec *restrict at)
-{
-	return try_until(try_mutex, mutex, CLOCK_REALTIME, at);
-}
-
-EXPORT int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict at)
-{
-	int r = try_until(try_mutex, mutex, CLOCK_REALTIME, at);
-
-	return r == ETIMEDOUT ? thrd_timedout : r ? thrd_error : thrd_success;
-}
-
-EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock, clockid_t clock,
-				      const struct timespec *restrict at)
-{
-	return try_until(try_read, lock, clock, at);
-}
-
-EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock,
-				      const struct timespec *restrict at)
-{
-	return try_until(try_read, lock, CLOCK_REALTIME, at);
-}
-
-EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock, clockid_t clock,
-				      const struct timespec *restrict at)
-{
-	return try_until(try_write, lock, clock, at);
-}
-
-EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock,
-				      const struct timespec *restrict at)
-{
-	return try_until(try_write, lock, CLOCK_REALTIME, at);
-}
+EXPORT_AS(int, pthread_mutex_clocklock,
+	  (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *at),
+	  try_until(try_mutex, mutex, clock, at))
+EXPORT_AS(int, pthread_mutex_timedlock,
+	  (pthread_mutex_t *restrict mutex, const struct timespec *restrict at),
+	  try_until(try_mutex, mutex, CLOCK_REALTIME, at))
+EXPORT_AS(int, mtx_timedlock, (mtx_t *restrict mutex, const struct timespec *restrict at),
+	  thrd_result(try_until(try_mutex, mutex, CLOCK_REALTIME, at)))
+EXPORT_AS(int, pthread_rwlock_clockrdlock,
+	  (pthread_rwlock_t *restrict lock, clockid_t clock, const struct timespec *restrict at),
+	  try_until(try_read, lock, clock, at))
+EXPORT_AS(int, pthread_rwlock_timedrdlock,
+	  (pthread_rwlock_t *restrict lock, const struct timespec *restrict at),
+	  try_until(try_read, lock, CLOCK_REALTIME, at))
+EXPORT_AS(int, pthread_rwlock_clockwrlock,
+	  (pthread_rwlock_t *restrict lock, clockid_t clock, const struct timespec *restrict at),
+	  try_until(try_write, lock, clock, at))
+EXPORT_AS(int, pthread_rwlock_timedwrlock,
+	  (pthread_rwlock_t *restrict lock, const struct timespec *restrict at),
+	  try_until(try_write, lock, CLOCK_REALTIME, at))
 
 struct joining {
 	pthread_t thread;
@@ -183,7 +158,5 @@ EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock
 	return try_cancellable(try_join, &joining, clock, at);
 }
 
-EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *at)
-{
-	return pthread_clockjoin_np(thread, result, CLOCK_REALTIME, at);
-}
+EXPORT_AS(int, pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *at),
+	  pthread_clockjoin_np(thread, result, CLOCK_REALTIME, at))

@@ -159,20 +159,12 @@ int __poll_chk(struct pollfd *, nfds_t, int, size_t);
 int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
 void __chk_fail(void) __attribute__((noreturn));
 
-EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t bytes)
-{
-	if (bytes / sizeof(*fds) < n)
-		__chk_fail();
-	return poll(fds, n, ms);
-}
-
-EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask,
-		       size_t bytes)
-{
-	if (bytes / sizeof(*fds) < n)
-		__chk_fail();
-	return ppoll(fds, n, t, mask);
-}
+EXPORT_AS(int, __poll_chk, (struct pollfd * fds, nfds_t n, int ms, size_t bytes),
+	  bytes / sizeof(*fds) < n ? (__chk_fail(), -1) : poll(fds, n, ms))
+EXPORT_AS(int, __ppoll_chk,
+	  (struct pollfd * fds, nfds_t n, const struct timespec *t, const sigset_t *mask,
+	   size_t bytes),
+	  bytes / sizeof(*fds) < n ? (__chk_fail(), -1) : ppoll(fds, n, t, mask))
 
 static long do_epoll(int fd, struct epoll_event *events, int max, int ms, const sigset_t *mask)
 {
@@ -212,10 +204,8 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int ms, cons
 		epoll_until(fd, events, max, deadline_after((uint64_t)ms * 1000000u), mask));
 }
 
-EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int ms)
-{
-	return epoll_pwait(fd, events, max, ms, NULL);
-}
+EXPORT_AS(int, epoll_wait, (int fd, struct epoll_event *events, int max, int ms),
+	  epoll_pwait(fd, events, max, ms, NULL))
 
 EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *t,
 			const sigset_t *mask)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Sleeps: waits for nothing but time. */
 #include <sys/syscall.h>
-#include <threads.h>
 #include <unistd.h>
 
 #include "sim/host/time/library.h"

@@ -219,10 +219,8 @@ EXPORT ssize_t recvfrom(int fd, void *restrict buffer, size_t n, int flags,
 	return r;
 }
 
-EXPORT ssize_t recv(int fd, void *buffer, size_t n, int flags)
-{
-	return recvfrom(fd, buffer, n, flags, NULL, NULL);
-}
+EXPORT_AS(ssize_t, recv, (int fd, void *buffer, size_t n, int flags),
+	  recvfrom(fd, buffer, n, flags, NULL, NULL))
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
@@ -261,27 +259,16 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int n)
 }
 
 /* Names by which a program calls these functions if it was compiled with checks of its buffers. */
-EXPORT ssize_t __read_chk(int fd, void *buffer, size_t n, size_t size)
-{
-	if (n > size)
-		__chk_fail();
-	return read(fd, buffer, n);
-}
+#define CHECKED(name, parameters, result)                                                          \
+	EXPORT_AS(ssize_t, name, parameters, n > size ? (__chk_fail(), -1) : result)
 
-EXPORT ssize_t __recv_chk(int fd, void *buffer, size_t n, size_t size, int flags)
-{
-	if (n > size)
-		__chk_fail();
-	return recvfrom(fd, buffer, n, flags, NULL, NULL);
-}
-
-EXPORT ssize_t __recvfrom_chk(int fd, void *restrict buffer, size_t n, size_t size, int flags,
-			      struct sockaddr *restrict from, socklen_t *restrict length)
-{
-	if (n > size)
-		__chk_fail();
-	return recvfrom(fd, buffer, n, flags, from, length);
-}
+CHECKED(__read_chk, (int fd, void *buffer, size_t n, size_t size), read(fd, buffer, n))
+CHECKED(__recv_chk, (int fd, void *buffer, size_t n, size_t size, int flags),
+	recvfrom(fd, buffer, n, flags, NULL, NULL))
+CHECKED(__recvfrom_chk,
+	(int fd, void *restrict buffer, size_t n, size_t size, int flags,
+	 struct sockaddr *restrict from, socklen_t *restrict length),
+	recvfrom(fd, buffer, n, flags, from, length))
 
 EXPORT ssize_t sendto(int fd, const void *buffer, size_t n, int flags, const struct sockaddr *to,
 		      socklen_t length)
@@ -298,10 +285,8 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t n, int flags, const str
 	return next()->sendto(fd, buffer, n, flags, to, length);
 }
 
-EXPORT ssize_t send(int fd, const void *buffer, size_t n, int flags)
-{
-	return sendto(fd, buffer, n, flags, NULL, 0);
-}
+EXPORT_AS(ssize_t, send, (int fd, const void *buffer, size_t n, int flags),
+	  sendto(fd, buffer, n, flags, NULL, 0))
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
@@ -342,10 +327,8 @@ EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict l
 	return next()->accept4(fd, from, length, flags);
 }
 
-EXPORT int accept(int fd, struct sockaddr *restrict from, socklen_t *restrict length)
-{
-	return accept4(fd, from, length, 0);
-}
+EXPORT_AS(int, accept, (int fd, struct sockaddr *restrict from, socklen_t *restrict length),
+	  accept4(fd, from, length, 0))
 
 /* Returns the result of a connect() in progress: 0 or a negative errno. */
 static long connected(int fd)

@@ -269,33 +269,19 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_
 	return 0;
 }
 
-EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *restrict new,
-			 struct itimerspec *restrict old)
-{
-	if (!is_ours(timer))
-		return next()->timer_settime(timer, flags, new, old);
-	return (int)returned(set(TIME_SPACE_ID, number_of(timer), flags & TIMER_ABSTIME, new, old));
-}
+/* @timer is the first parameter. A timer that is not ours is one of the C library. */
+#define OF_TIMER(name, parameters, arguments, result)                                              \
+	EXPORT_AS(int, name, parameters,                                                           \
+		  is_ours(timer) ? (int)returned(result) : next()->name arguments)
 
-EXPORT int timer_gettime(timer_t timer, struct itimerspec *now)
-{
-	if (!is_ours(timer))
-		return next()->timer_gettime(timer, now);
-	return (int)returned(get(TIME_SPACE_ID, number_of(timer), now));
-}
-
-EXPORT int timer_getoverrun(timer_t timer)
-{
-	if (!is_ours(timer))
-		return next()->timer_getoverrun(timer);
-	return (int)returned(
-		timer_call(TIME_WHAT(TIME_OP_OVERRUN, TIME_SPACE_ID), number_of(timer), 0, 0));
-}
-
-EXPORT int timer_delete(timer_t timer)
-{
-	if (!is_ours(timer))
-		return next()->timer_delete(timer);
-	return (int)returned(
-		timer_call(TIME_WHAT(TIME_OP_DELETE, TIME_SPACE_ID), number_of(timer), 0, 0));
-}
+OF_TIMER(timer_settime,
+	 (timer_t timer, int flags, const struct itimerspec *restrict new,
+	  struct itimerspec *restrict old),
+	 (timer, flags, new, old),
+	 set(TIME_SPACE_ID, number_of(timer), flags &TIMER_ABSTIME, new, old))
+OF_TIMER(timer_gettime, (timer_t timer, struct itimerspec *now), (timer, now),
+	 get(TIME_SPACE_ID, number_of(timer), now))
+OF_TIMER(timer_getoverrun, (timer_t timer), (timer),
+	 timer_call(TIME_WHAT(TIME_OP_OVERRUN, TIME_SPACE_ID), number_of(timer), 0, 0))
+OF_TIMER(timer_delete, (timer_t timer), (timer),
+	 timer_call(TIME_WHAT(TIME_OP_DELETE, TIME_SPACE_ID), number_of(timer), 0, 0))
