@@ -24,11 +24,6 @@
 
 #define HANDLE(gpu_id, id) ((uint64_t)(gpu_id) << 32 | (id))
 
-static uint64_t page_up(uint64_t bytes)
-{
-	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-}
-
 /* The runtime adds the queue's doorbell to this base and applies a wide mask to the sum, so
  * doorbells may only differ in the bits below KFD_SLOT_SHIFT. The two top bits of the hardware's
  * form do not fit into a file offset. */
@@ -81,7 +76,7 @@ static int bo_insert(struct process *process, const struct bo *new, struct bo **
 
 static void bo_unmap(struct process *process, struct bo *bo, uint32_t node)
 {
-	space_unmap(drm_file_space(process->vm[node].file), bo->va, bo->size, bo);
+	space_unmap(vm_space(process, node), bo->va, bo->size, bo);
 	bo->mapped &= ~(1ull << node);
 }
 
@@ -402,7 +397,7 @@ static int bo_map(struct process *process, struct bo *bo, uint32_t node)
 		.cpu_va = bo->cpu_va,
 		.owner = bo,
 	};
-	struct space *space = drm_file_space(process->vm[node].file);
+	struct space *space = vm_space(process, node);
 	int r;
 
 	if (bo->mapped >> node & 1)

@@ -226,8 +226,8 @@ int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **ou
 /* Returns the index of the node whose render node the caller's fd was opened on, from the name of
  * its path, or -EINVAL. */
 int drm_node(const struct sim *sim, pid_t tid, int fd);
-/* Returns the file's page table. */
-struct space *drm_file_space(struct drm_file *file);
+/* Returns the page table of the process on the node; NULL: ACQUIRE_VM has not been called. */
+struct space *vm_space(const struct process *process, uint32_t node);
 /* Makes @process the user of the file's page table (ACQUIRE_VM) and takes a reference. Returns 0,
  * or -EINVAL if the file has one already. */
 int drm_file_acquire(struct drm_file *file, const struct process *process);

@@ -21,11 +21,6 @@ bool image_sdma(uint32_t type)
 	return !is_compute_type(type);
 }
 
-static uint64_t page_up(uint64_t bytes)
-{
-	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-}
-
 /* The control stack follows the page of each XCC's MQD. */
 uint64_t image_stride(const struct queue_image *image)
 {

@@ -144,15 +144,14 @@ const struct mapping *memory_find(const struct process *process, uint32_t node, 
 {
 	const struct sim *sim = process->sim;
 	const struct mapping *found = NULL;
+	bool any = node == NODE_ANY || !rule_holds(sim, RULE_buffer_is_seen_where_it_is_mapped);
 
-	if (!rule_holds(sim, RULE_buffer_is_seen_where_it_is_mapped))
-		node = NODE_ANY;
-	if (node != NODE_ANY)
-		return process->vm[node].file
-			       ? space_find(drm_file_space(process->vm[node].file), va)
-			       : NULL;
-	for (uint32_t i = 0; i < sim->nodes_n && !found; i++)
-		if (process->vm[i].file)
-			found = space_find(drm_file_space(process->vm[i].file), va);
+	for (uint32_t i = any ? 0 : node; i < sim->nodes_n && !found; i++) {
+		const struct space *space = vm_space(process, i);
+
+		found = space ? space_find(space, va) : NULL;
+		if (!any)
+			break;
+	}
 	return found;
 }

@@ -27,6 +27,11 @@
 #define PAGE_BYTES 4096u
 #define NODE_ANY UINT32_MAX /* for accesses that are not made by one GPU */
 
+static inline uint64_t page_up(uint64_t bytes)
+{
+	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
 /* Returned by a handler that answers later (call_reply()), or whose call waits for a mutex. */
 #define CALL_PENDING INT_MIN
 
@@ -96,6 +101,12 @@ struct gpu_vm {
 	size_t n_bos, bos_from; /* no index below bos_from is free */
 };
 
+/* The ranges of a process's memory that have SVM attributes (svm.c). */
+struct svm {
+	struct svm_range *ranges; /* sorted by start, disjoint */
+	size_t n, cap;
+};
+
 /* One KFD process. Freed when the last reference is dropped; one reference is the process's own
  * until process_die(). */
 struct process {
@@ -132,7 +143,7 @@ struct process {
 	struct gpu_vm vm[SIM_NODES_MAX];
 	uint32_t acting; /* node whose GPU accesses memory now, or NODE_ANY */
 	uint64_t vram[SIM_NODES_MAX], gtt;
-	struct svm *svm; /* svm.c; NULL: no range has attributes */
+	struct svm svm;
 	int32_t xnack;
 
 	struct event *events; /* indexed by id; 0 is never used */

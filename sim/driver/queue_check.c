@@ -25,7 +25,7 @@ bool queue_check_buffer(const struct process *process, uint32_t node, uint64_t a
 
 	if (!bo || bo->va / PAGE_BYTES != address / PAGE_BYTES)
 		return false;
-	return size < PAGE_BYTES || (bo->size + PAGE_BYTES - 1) / PAGE_BYTES == size / PAGE_BYTES;
+	return size < PAGE_BYTES || page_up(bo->size) / PAGE_BYTES == size / PAGE_BYTES;
 }
 
 int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priority, uint64_t ring,
@@ -72,7 +72,7 @@ static uint64_t save_mapping(const struct call *call, const struct kfdabi_create
 	if (waves > most)
 		waves = most;
 	each = a->ctx_save_restore_size + ((uint64_t)waves * DEBUG_BYTES_A_WAVE + 63) / 64 * 64;
-	return (each * xccs + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	return page_up(each * xccs);
 }
 
 /* Checks the buffers that only compute queues have. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "sim/driver/memory.h"
 #include "sim/driver/queue.h"
 
@@ -20,11 +21,6 @@ struct svm_range {
 	uint64_t start, end;
 	uint32_t preferred, prefetch, flags, granularity;
 	uint64_t access, in_place; /* masks of nodes */
-};
-
-struct svm {
-	size_t n, cap;
-	struct svm_range ranges[]; /* sorted by start, disjoint */
 };
 
 /* Returns a range with the driver's default attributes. */
@@ -45,26 +41,15 @@ static size_t after(const struct svm *svm, uint64_t address)
 {
 	size_t i = 0;
 
-	while (svm && i < svm->n && svm->ranges[i].end <= address)
+	while (i < svm->n && svm->ranges[i].end <= address)
 		i++;
 	return i;
 }
 
-static int insert(struct process *process, size_t at, const struct svm_range *range)
+static int insert(struct svm *svm, size_t at, const struct svm_range *range)
 {
-	struct svm *svm = process->svm;
-
-	if (!svm || svm->n == svm->cap) {
-		size_t cap = svm ? 2 * svm->cap : 16;
-		struct svm *more = realloc(svm, sizeof *svm + cap * sizeof *range);
-
-		if (!more)
-			return -ENOMEM;
-		if (!svm)
-			more->n = 0;
-		more->cap = cap;
-		process->svm = svm = more;
-	}
+	if (ARRAY_GROW(svm->ranges, svm->cap, svm->n + 1))
+		return -ENOMEM;
 	memmove(&svm->ranges[at + 1], &svm->ranges[at], (svm->n - at) * sizeof *range);
 	svm->ranges[at] = *range;
 	svm->n++;
@@ -72,30 +57,29 @@ static int insert(struct process *process, size_t at, const struct svm_range *ra
 }
 
 /* Splits the range that contains the address, so that a range begins there. */
-static int split(struct process *process, uint64_t address)
+static int split(struct svm *svm, uint64_t address)
 {
-	size_t i = after(process->svm, address);
+	size_t i = after(svm, address);
 	struct svm_range rest;
 
-	if (!process->svm || i >= process->svm->n || process->svm->ranges[i].start >= address)
+	if (i >= svm->n || svm->ranges[i].start >= address)
 		return 0;
-	rest = process->svm->ranges[i];
+	rest = svm->ranges[i];
 	rest.start = address;
-	process->svm->ranges[i].end = address;
-	return insert(process, i + 1, &rest);
+	svm->ranges[i].end = address;
+	return insert(svm, i + 1, &rest);
 }
 
 /* Creates ranges for all pages of [start, end) that are in none, with the default attributes. */
-static int fill(struct process *process, uint64_t start, uint64_t end)
+static int fill(struct svm *svm, uint64_t start, uint64_t end)
 {
-	int r = split(process, start);
+	int r = split(svm, start);
 
 	if (!r)
-		r = split(process, end);
+		r = split(svm, end);
 	while (!r && start < end) {
-		size_t i = after(process->svm, start);
-		const struct svm_range *next =
-			process->svm && i < process->svm->n ? &process->svm->ranges[i] : NULL;
+		size_t i = after(svm, start);
+		const struct svm_range *next = i < svm->n ? &svm->ranges[i] : NULL;
 		uint64_t to = next && next->start < end ? next->start : end;
 
 		if (next && next->start <= start) {
@@ -103,7 +87,7 @@ static int fill(struct process *process, uint64_t start, uint64_t end)
 		} else {
 			struct svm_range new = fresh(start, to);
 
-			r = insert(process, i, &new);
+			r = insert(svm, i, &new);
 			start = to;
 		}
 	}
@@ -141,8 +125,7 @@ static int no_buffer(const struct process *process, uint64_t start, uint64_t end
 	const struct sim *sim = process->sim;
 
 	for (uint32_t i = 0; i < sim->nodes_n; i++) {
-		const struct space *space =
-			process->vm[i].file ? drm_file_space(process->vm[i].file) : NULL;
+		const struct space *space = vm_space(process, i);
 
 		if (space && space_touches(space, start, end))
 			return -EADDRINUSE;
@@ -234,6 +217,7 @@ static bool any_vm(const struct process *process)
 static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 {
 	struct process *process = call->process;
+	struct svm *svm = &process->svm;
 	uint64_t end = a->start_addr + a->size;
 	int r = check(call, a);
 
@@ -248,13 +232,12 @@ static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 		return -EFAULT;
 	r = no_buffer(process, a->start_addr, end);
 	if (!r && rule_holds(call->sim, RULE_svm_attributes_persist))
-		r = fill(process, a->start_addr, end);
+		r = fill(svm, a->start_addr, end);
 	if (r)
 		return r;
-	for (size_t i = after(process->svm, a->start_addr);
-	     process->svm && i < process->svm->n && process->svm->ranges[i].start < end; i++)
+	for (size_t i = after(svm, a->start_addr); i < svm->n && svm->ranges[i].start < end; i++)
 		for (uint32_t k = 0; k < a->nattr; k++)
-			apply(call->sim, &process->svm->ranges[i], &a->attrs[k]);
+			apply(call->sim, &svm->ranges[i], &a->attrs[k]);
 	return 0;
 }
 
@@ -315,6 +298,7 @@ static int reply(const struct sim *sim, const struct svm_range *all, uint32_t fl
 static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 {
 	const struct process *process = call->process;
+	const struct svm *svm = &process->svm;
 	uint64_t end = a->start_addr + a->size;
 	struct svm_range all = fresh(a->start_addr, end);
 	uint32_t flags_and = all.flags, flags_or = all.flags;
@@ -325,9 +309,8 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 		return -EFAULT;
 	if (process->xnack > 0)
 		all.access = UINT64_MAX;
-	for (size_t i = after(process->svm, a->start_addr);
-	     process->svm && i < process->svm->n && process->svm->ranges[i].start < end; i++) {
-		const struct svm_range *range = &process->svm->ranges[i];
+	for (size_t i = after(svm, a->start_addr); i < svm->n && svm->ranges[i].start < end; i++) {
+		const struct svm_range *range = &svm->ranges[i];
 
 		flags_and = first ? range->flags : flags_and & range->flags;
 		flags_or = first ? range->flags : flags_or | range->flags;
@@ -340,19 +323,28 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 	return r;
 }
 
-/* Removes [start, end) from the ranges. */
-static void forget(struct process *process, uint64_t start, uint64_t end)
+/*
+ * Removes [start, end) from the ranges, with @unmapped_only as far as no memory is there. The driver
+ * is notified when a range's memory is unmapped, and forgets the range. Here that is detected when
+ * the addresses are needed for something else. By then they may be reserved (mapped without any
+ * access), as runtimes do before they allocate there.
+ */
+static void forget(struct process *process, uint64_t start, uint64_t end, bool unmapped_only)
 {
-	struct svm *svm = process->svm;
+	struct svm *svm = &process->svm;
 	size_t i = after(svm, start);
 
-	if (i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
-	    split(process, end))
+	if (i >= svm->n || svm->ranges[i].start >= end || split(svm, start) || split(svm, end))
 		return;
-	svm = process->svm; /* split() may have moved it */
-	for (i = after(svm, start); i < svm->n && svm->ranges[i].start < end; svm->n--)
-		memmove(&svm->ranges[i], &svm->ranges[i + 1],
-			(svm->n - i - 1) * sizeof svm->ranges[0]);
+	i = after(svm, start);
+	while (i < svm->n && svm->ranges[i].start < end) {
+		if (unmapped_only && is_memory(process, svm->ranges[i].start, svm->ranges[i].end)) {
+			i++;
+			continue;
+		}
+		svm->n--;
+		memmove(&svm->ranges[i], &svm->ranges[i + 1], (svm->n - i) * sizeof svm->ranges[0]);
+	}
 }
 
 void svm_get(struct process *process)
@@ -361,20 +353,19 @@ void svm_get(struct process *process)
 	char path[40], line[512];
 	FILE *maps;
 
-	if (!process->svm || !process->svm->n ||
-	    !rule_holds(process->sim, RULE_svm_attributes_end_with_the_memory))
+	if (!process->svm.n || !rule_holds(process->sim, RULE_svm_attributes_end_with_the_memory))
 		return;
 	snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof line, maps))
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2) {
-			forget(process, end, from);
+			forget(process, end, from, false);
 			end = to;
 		}
 	if (!maps)
 		return;
 	if (end)
-		forget(process, end, UINT64_MAX);
+		forget(process, end, UINT64_MAX, false);
 	fclose(maps);
 }
 
@@ -415,43 +406,15 @@ int ioctl_set_xnack_mode(struct call *call)
 	return 0;
 }
 
-/*
- * The driver is notified when a range's memory is unmapped, and forgets the range. Here that is
- * detected when the addresses are needed for something else. By then they may be reserved (mapped
- * without any access), as runtimes do before they allocate there.
- */
-static void forget_unmapped(struct process *process, uint64_t start, uint64_t end)
-{
-	struct svm *svm = process->svm;
-	size_t i = after(svm, start);
-
-	if (!svm || i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
-	    split(process, end))
-		return;
-	svm = process->svm; /* split() may have moved it */
-	i = after(svm, start);
-	while (i < svm->n && svm->ranges[i].start < end) {
-		if (is_memory(process, svm->ranges[i].start, svm->ranges[i].end)) {
-			i++;
-			continue;
-		}
-		svm->n--;
-		memmove(&svm->ranges[i], &svm->ranges[i + 1], (svm->n - i) * sizeof svm->ranges[0]);
-	}
-}
-
 bool svm_overlaps(struct process *process, const struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 {
 	bool user = a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR;
-	const struct svm *svm;
+	const struct svm *svm = &process->svm;
 	size_t i, k;
 
-	if (!process->svm)
-		return false;
-	forget_unmapped(process, a->va_addr, a->va_addr + a->size);
+	forget(process, a->va_addr, a->va_addr + a->size, true);
 	if (user)
-		forget_unmapped(process, a->mmap_offset, a->mmap_offset + a->size);
-	svm = process->svm;
+		forget(process, a->mmap_offset, a->mmap_offset + a->size, true);
 	i = after(svm, a->va_addr);
 	k = after(svm, a->mmap_offset);
 	if (!(!a->va_addr && a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) && i < svm->n &&
@@ -462,11 +425,11 @@ bool svm_overlaps(struct process *process, const struct kfd_ioctl_alloc_memory_o
 
 bool svm_covers(const struct process *process, uint32_t node, uint64_t va, uint64_t size)
 {
+	const struct svm *svm = &process->svm;
 	uint64_t at = va, end = va + size;
 
-	for (size_t i = after(process->svm, va); process->svm && at < end && i < process->svm->n;
-	     i++) {
-		const struct svm_range *range = &process->svm->ranges[i];
+	for (size_t i = after(svm, va); at < end && i < svm->n; i++) {
+		const struct svm_range *range = &svm->ranges[i];
 		uint64_t may = range->access | range->in_place;
 
 		if (range->start > at)
@@ -480,6 +443,6 @@ bool svm_covers(const struct process *process, uint32_t node, uint64_t va, uint6
 
 void svm_release(struct process *process)
 {
-	free(process->svm);
-	process->svm = NULL;
+	free(process->svm.ranges);
+	process->svm = (struct svm){0};
 }

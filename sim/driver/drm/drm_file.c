@@ -126,9 +126,9 @@ int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **ou
 	return r;
 }
 
-struct space *drm_file_space(struct drm_file *file)
+struct space *vm_space(const struct process *process, uint32_t node)
 {
-	return &file->space;
+	return process->vm[node].file ? &process->vm[node].file->space : NULL;
 }
 
 int drm_file_acquire(struct drm_file *file, const struct process *process)
