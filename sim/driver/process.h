@@ -244,8 +244,6 @@ void process_forget_thread(struct sim *sim, pid_t tid);
 /* Returns the KFD process of the thread, a new one if there is none. NULL: the thread is gone, or
  * no memory or doorbell slot is left. */
 struct process *process_new(struct sim *sim, pid_t tid);
-/* Creates a secondary context of @primary. Returns NULL on failure. */
-struct process *process_new_context(struct process *primary);
 /* Returns false if the address space is gone, by exit or exec. */
 bool process_mm_alive(const struct process *process);
 void process_ref(struct process *process);
@@ -282,22 +280,20 @@ int process_tracer(const struct process *process);
 /* ---- file_owner.c: which process has opened a file ---- */
 /* Returns true if this process has opened the file itself. */
 bool process_owns(struct process *process, const struct caller_file *file);
-/* Returns the file position of the process's fd, which identifies its opener; -1: no such fd. */
-off_t process_fd_mark(const struct process *process, int fd);
-/* Makes the open file behind the fd one of @context. Returns 0 or -1. */
-int process_mark_fd(struct process *process, int fd, const struct process *context);
+/* As lseek(2) for an fd of the process: reads or sets the file position, which is the token of the
+ * process or context that opened the file. Returns -1 if there is no such fd. */
+off_t process_seek_fd(const struct process *process, int fd, off_t offset, int whence);
 /* Returns true if the process or context still has an fd of its own open. */
 bool process_holds_mark(const struct process *process);
 
-/* ---- process_context.c: secondary contexts ---- */
+/* Secondary contexts (CREATE_PROCESS of Linux 7): the open file on which the ioctl is called becomes
+ * a KFD process of its own, with its own queues, ids, doorbells and events in the same address space.
+ * Only the primary one can debug and be debugged. A context ends when its last fd is closed, or with
+ * its process. */
 /* Returns the context of the process that the fd belongs to, which may be the process itself. */
 struct process *context_of(struct process *process, const struct caller_file *file);
 /* CREATE_PROCESS. */
 int ioctl_create_process(struct call *call);
-/* Returns the lowest free number for a new context. */
-uint32_t context_number(const struct process *process);
-/* Ends the secondary contexts of the process: all of them, or those without an open fd. */
-void contexts_end(struct process *process, bool all);
 /* Returns the parent in whose memory the process of @tid runs without being one of its threads
  * (vfork()); 0: none. In file_owner.c. */
 pid_t process_lender(pid_t tid);

@@ -198,6 +198,20 @@ static bool starts_wrong(const struct process *process, const char *status)
 	return false;
 }
 
+/* Returns the lowest free number for a new context. */
+static uint32_t context_number(const struct process *process)
+{
+	const struct process *other;
+
+	for (uint32_t number = 0;; number++) {
+		TAILQ_FOREACH(other, &process->sim->processes, link)
+		if (other->primary == process && other->context == number)
+			break;
+		if (!other)
+			return number;
+	}
+}
+
 /* Creates a KFD process with its doorbell pages, report record and files. @primary: the process
  * whose secondary context this becomes; NULL: none. Returns NULL on failure. */
 static struct process *make(struct sim *sim, pid_t pid, const char *status, struct process *primary)
@@ -273,15 +287,6 @@ struct process *process_new(struct sim *sim, pid_t tid)
 	return process;
 }
 
-struct process *process_new_context(struct process *primary)
-{
-	char status[PROC_STATUS_BYTES];
-
-	if (proc_status_read(primary->pid, status, sizeof status))
-		return NULL;
-	return make(primary->sim, primary->pid, status, primary);
-}
-
 /* Executes a call that was blocked, unless its caller is gone. */
 static void execute_late(struct call *call)
 {
@@ -289,6 +294,21 @@ static void execute_late(struct call *call)
 		call_drop(call);
 	else
 		ioctl_execute(call);
+}
+
+/* Ends the secondary contexts of the process: all of them, or those without an open fd. */
+static void contexts_end(struct process *process, bool all)
+{
+	struct process *other, *next;
+
+	if (!process->contexts)
+		return;
+	for (other = TAILQ_FIRST(&process->sim->processes); other; other = next) {
+		next = TAILQ_NEXT(other, link);
+		if (other->primary == process && (all || !process_holds_mark(other)) &&
+		    (all || rule_holds(process->sim, RULE_context_ends_with_descriptor)))
+			process_die(other);
+	}
 }
 
 /* As in the kernel the queues end whatever their state, and the debug sessions with them. */
@@ -330,6 +350,43 @@ void process_die(struct process *process)
 	memory_release(process);
 	unmap_doorbells(process);
 	process_unref(process);
+}
+
+struct process *context_of(struct process *process, const struct caller_file *file)
+{
+	struct process *other;
+	off_t mark = file->mark;
+
+	if (!process->contexts)
+		return process;
+	if (mark < 0)
+		mark = process_seek_fd(process, file->fd, 0, SEEK_CUR);
+	TAILQ_FOREACH(other, &process->sim->processes, link)
+	if (other->primary == process && (off_t)other->token == mark)
+		return other;
+	return process;
+}
+
+int ioctl_create_process(struct call *call)
+{
+	struct process *process = call->process, *context = NULL;
+	const struct sim *sim = call->sim;
+	char status[PROC_STATUS_BYTES];
+
+	if (process->primary)
+		return rule_errno(sim, RULE_context_of_a_context_is_einval, -EINVAL, 0);
+	if (!proc_status_read(process->pid, status, sizeof status))
+		context = make(call->sim, process->pid, status, process);
+	if (!context)
+		return -ENOMEM;
+	if (process_seek_fd(process, call->fd, (off_t)context->token, SEEK_SET) < 0 &&
+	    !context->dead) {
+		process_die(context);
+		return -EINVAL;
+	}
+	if (!rule_holds(sim, RULE_context_has_own_queue_ids))
+		context->queue_ids[0] = process->queue_ids[0];
+	return 0;
 }
 
 void process_reap(struct sim *sim)
