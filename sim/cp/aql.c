@@ -75,7 +75,7 @@ static int complete_signal(struct process *process, uint64_t signal, uint64_t st
 	uint64_t stamps[2] = {gpu_ticks(start_ns), gpu_ticks(end_ns)};
 
 	if (access_write(process, signal + SIGNAL_START, stamps, sizeof stamps) ||
-	    access_add64(process, signal + SIGNAL_VALUE, -1))
+	    access_add(process, signal + SIGNAL_VALUE, UINT64_MAX, sizeof(uint64_t)))
 		return -EFAULT;
 	return aql_notify_signal(process, signal);
 }
@@ -172,11 +172,6 @@ static int parse_vendor(const struct aql *aql, struct packet *packet, struct gpu
 	return 0;
 }
 
-static bool is_pm4_ib(const struct aql *aql)
-{
-	return (aql->header & 0xff) == AQL_VENDOR && (aql->setup & 0xff) == VENDOR_PM4_IB;
-}
-
 /* Enters the indirect buffer of a vendor packet. Returns 0, a queue_error_code, or a negative
  * errno. */
 static int enter_pm4(struct queue *queue, const struct aql *aql)
@@ -222,24 +217,6 @@ static int read_packet(struct queue *queue, uint64_t at, struct aql *aql)
 	return 0;
 }
 
-static const char *error_name(enum queue_error_code code)
-{
-	switch (code) {
-	case QUEUE_ERROR_DIMENSION:
-		return "a dispatch with a size of 0 or with too many workgroups";
-	case QUEUE_ERROR_GROUP_MEMORY:
-		return "a workgroup with more group memory than a compute unit has";
-	case QUEUE_ERROR_CODE:
-		return "a dispatch without a kernel";
-	case QUEUE_ERROR_GROUP_SIZE:
-		return "a workgroup with more waves than a compute unit holds";
-	case QUEUE_ERROR_VENDOR:
-		return "a vendor packet of an unknown format";
-	default:
-		return "a packet of an unknown type";
-	}
-}
-
 /* Passes the packet at queue->fetched to the GPU model. Returns 0; a queue_error_code; -EAGAIN: not
  * published yet, or no room in the model; -EFAULT; -ENOMEM. */
 static int fetch_one(struct queue *queue, unsigned *header)
@@ -254,7 +231,7 @@ static int fetch_one(struct queue *queue, unsigned *header)
 	*header = aql.header;
 	if ((aql.header & 0xff) == AQL_INVALID)
 		return -EAGAIN;
-	if (is_pm4_ib(&aql))
+	if ((aql.header & 0xff) == AQL_VENDOR && (aql.setup & 0xff) == VENDOR_PM4_IB)
 		return enter_pm4(queue, &aql);
 	r = parse(queue, &aql, &packet, &to);
 	return r ? r : engine_submit(queue, &packet, &to);
@@ -282,7 +259,7 @@ void aql_fetch(struct queue *queue)
 		return;
 	if (r > 0)
 		queue_error(queue, (enum queue_error_code)r, "%s (AQL packet %llu, header 0x%04x)",
-			    error_name((enum queue_error_code)r),
+			    queue_error_text((enum queue_error_code)r),
 			    (unsigned long long)queue->fetched, header);
 	else if (r == -EFAULT)
 		engine_fault(queue);

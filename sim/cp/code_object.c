@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "sim/driver/queue.h"
@@ -34,9 +33,7 @@ struct image {
 
 static int peek(const struct process *process, uint64_t va, void *to, size_t n)
 {
-	struct iovec l = {to, n}, r = {(void *)(uintptr_t)va, n};
-
-	return process_vm_readv(process->pid, &l, 1, &r, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+	return task_memory(process->pid, va, to, n, false);
 }
 
 /* Reads a string of unknown length, page by page, because the next page may not be mapped. */

@@ -171,7 +171,7 @@ static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 		uint64_t cell =
 			packet->spin.cells + 4ull * (event->first + (uint64_t)i * event->stride);
 
-		if (access_add32(queue->process, cell, 1)) {
+		if (access_add(queue->process, cell, 1, sizeof(uint32_t))) {
 			engine_fault(queue);
 			return;
 		}

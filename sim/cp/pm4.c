@@ -67,12 +67,6 @@ static void set_registers(struct queue *queue, const struct pm4_code *code, uint
 			queue->pm4->sh[offset - SH_FIRST] = value;
 }
 
-static void advance(struct pm4_code *code, uint32_t dwords)
-{
-	code->at += code->ring ? dwords : 4ull * dwords;
-	code->dwords -= dwords;
-}
-
 static int packet_at(const struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
 		     uint32_t *op)
 {
@@ -86,11 +80,6 @@ static bool stands_alone(uint32_t op)
 	       op == PM4_INDIRECT_BUFFER || op == PM4_DMA_DATA;
 }
 
-static uint64_t address_of(const uint32_t *d)
-{
-	return (uint64_t)d[1] << 32 | d[0];
-}
-
 static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide,
 		     struct packet *packet, struct gpu_packet *to)
 {
@@ -102,9 +91,9 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 	if ((d[1] >> 4 & 3) != 1)
 		return 0;
 	packet->kind = PACKET_POLL;
-	packet->poll.address = address_of(d + 2) & ~(wide ? 7ull : 3ull);
-	packet->poll.reference = wide ? address_of(d + 4) : d[4];
-	packet->poll.mask = wide ? address_of(d + 6) : d[5];
+	packet->poll.address = pm4_qword(d + 2) & ~(wide ? 7ull : 3ull);
+	packet->poll.reference = wide ? pm4_qword(d + 4) : d[4];
+	packet->poll.mask = wide ? pm4_qword(d + 6) : d[5];
 	packet->poll.function = d[1] & 7;
 	packet->poll.wide = wide;
 	to->kind = GPU_PACKET_WAIT;
@@ -165,7 +154,7 @@ static void take_transfer(struct queue *queue, const struct pm4_code *code, stru
 static int enter(struct queue *queue, const uint32_t *d)
 {
 	struct pm4 *pm4 = queue->pm4;
-	struct pm4_code code = {.at = address_of(d) & ~3ull, .dwords = d[2] & 0xfffff};
+	struct pm4_code code = {.at = pm4_qword(d) & ~3ull, .dwords = d[2] & 0xfffff};
 
 	if (!(d[2] & IB_CHAIN && pm4->depth) && pm4->depth == LEVELS)
 		return -EBADMSG;
@@ -192,7 +181,7 @@ static void leave(struct queue *queue, uint32_t dwords)
 
 	if (!pm4->depth)
 		return; /* engine_submit() advances the ring's position */
-	advance(&pm4->levels[pm4->depth - 1], dwords);
+	pm4_advance(&pm4->levels[pm4->depth - 1], dwords);
 	while (pm4->depth && !pm4->levels[pm4->depth - 1].dwords)
 		pm4->depth--;
 }
@@ -223,7 +212,7 @@ static void take_run(struct queue *queue, struct packet_batch *batch)
 			set_registers(queue, &batch->code, dwords);
 		batch->taken += dwords;
 		batch->count += op != PM4_NOP;
-		advance(&batch->code, dwords);
+		pm4_advance(&batch->code, dwords);
 	}
 }
 
@@ -294,7 +283,7 @@ static int next_batch(struct queue *queue)
 		bool chain = enters[2] & IB_CHAIN && pm4->depth;
 
 		if (!chain && pm4->depth)
-			advance(&pm4->levels[pm4->depth - 1], taken);
+			pm4_advance(&pm4->levels[pm4->depth - 1], taken);
 		r = enter(queue, enters);
 		if (!r)
 			r = engine_submit(queue, &packet, &to);

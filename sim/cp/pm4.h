@@ -12,31 +12,48 @@
 
 #include "sim/driver/queue.h"
 
+/* Opcodes, and the length of the shortest form of each packet in dwords. */
+#define PM4_PACKETS(X)                                                                             \
+	X(NOP, 0x10, 1)                                                                            \
+	X(CLEAR_STATE, 0x12, 2)                                                                    \
+	X(DISPATCH_DIRECT, 0x15, 5)                                                                \
+	X(ATOMIC_MEM, 0x1e, 9)                                                                     \
+	X(REG_RMW, 0x21, 4)                                                                        \
+	X(PRED_EXEC, 0x23, 2)                                                                      \
+	X(CONTEXT_CONTROL, 0x28, 3)                                                                \
+	X(WRITE_DATA, 0x37, 4)                                                                     \
+	X(WAIT_REG_MEM, 0x3c, 7)                                                                   \
+	X(INDIRECT_BUFFER, 0x3f, 4)                                                                \
+	X(COPY_DATA, 0x40, 6)                                                                      \
+	X(EVENT_WRITE, 0x46, 2)                                                                    \
+	X(RELEASE_MEM, 0x49, 7)                                                                    \
+	X(DMA_DATA, 0x50, 7)                                                                       \
+	X(ACQUIRE_MEM, 0x58, 7)                                                                    \
+	X(SET_CONFIG_REG, 0x68, 2)                                                                 \
+	X(SET_CONTEXT_REG, 0x69, 2)                                                                \
+	X(SET_SH_REG, 0x76, 2)                                                                     \
+	X(SET_UCONFIG_REG, 0x79, 2)                                                                \
+	X(SET_UCONFIG_REG_INDEX, 0x7a, 2)                                                          \
+	X(WAIT_REG_MEM64, 0x93, 9)                                                                 \
+	X(SET_SH_REG_INDEX, 0x9b, 2)
+
 enum pm4_op {
-	PM4_NOP = 0x10,
-	PM4_CLEAR_STATE = 0x12,
-	PM4_DISPATCH_DIRECT = 0x15,
-	PM4_ATOMIC_MEM = 0x1e,
-	PM4_REG_RMW = 0x21,
-	PM4_PRED_EXEC = 0x23,
-	PM4_CONTEXT_CONTROL = 0x28,
-	PM4_WRITE_DATA = 0x37,
-	PM4_WAIT_REG_MEM = 0x3c,
-	PM4_INDIRECT_BUFFER = 0x3f,
-	PM4_COPY_DATA = 0x40,
-	PM4_EVENT_WRITE = 0x46,
-	PM4_RELEASE_MEM = 0x49,
-	PM4_DMA_DATA = 0x50,
-	PM4_ACQUIRE_MEM = 0x58,
-	PM4_SET_CONFIG_REG = 0x68,
-	PM4_SET_CONTEXT_REG = 0x69,
-	PM4_SET_SH_REG = 0x76,
-	PM4_SET_UCONFIG_REG = 0x79,
-	PM4_SET_UCONFIG_REG_INDEX = 0x7a,
-	PM4_WAIT_REG_MEM64 = 0x93,
-	PM4_SET_SH_REG_INDEX = 0x9b,
+#define PM4_OPCODE(name, opcode, length) PM4_##name = opcode,
+	PM4_PACKETS(PM4_OPCODE)
 };
 #define PM4_DMA_BYTES 0x3ffffffu
+
+/* Returns the 64-bit number in two dwords. */
+static inline uint64_t pm4_qword(const uint32_t *d)
+{
+	return (uint64_t)d[1] << 32 | d[0];
+}
+
+static inline void pm4_advance(struct pm4_code *code, uint32_t dwords)
+{
+	code->at += code->ring ? dwords : 4ull * dwords;
+	code->dwords -= dwords;
+}
 
 /* Returns the length in dwords of the packet with this header and sets *@op; 0: unknown packet. */
 uint32_t pm4_length(uint32_t header, uint32_t *op);

@@ -11,31 +11,9 @@
 
 #define WORDS_MAX 9u
 
-/* Length of the shortest form of each packet, in dwords. */
 static const uint8_t lengths[256] = {
-	[PM4_NOP] = 1,
-	[PM4_CLEAR_STATE] = 2,
-	[PM4_DISPATCH_DIRECT] = 5,
-	[PM4_ATOMIC_MEM] = 9,
-	[PM4_REG_RMW] = 4,
-	[PM4_PRED_EXEC] = 2,
-	[PM4_CONTEXT_CONTROL] = 3,
-	[PM4_WRITE_DATA] = 4,
-	[PM4_WAIT_REG_MEM] = 7,
-	[PM4_INDIRECT_BUFFER] = 4,
-	[PM4_COPY_DATA] = 6,
-	[PM4_EVENT_WRITE] = 2,
-	[PM4_RELEASE_MEM] = 7,
-	[PM4_DMA_DATA] = 7,
-	[PM4_ACQUIRE_MEM] = 7,
-	[PM4_SET_CONFIG_REG] = 2,
-	[PM4_SET_CONTEXT_REG] = 2,
-	[PM4_SET_SH_REG] = 2,
-	[PM4_SET_UCONFIG_REG] = 2,
-	[PM4_SET_UCONFIG_REG_INDEX] = 2,
-	[PM4_WAIT_REG_MEM64] = 9,
-	[PM4_SET_SH_REG_INDEX] = 2,
-};
+#define LENGTH(name, opcode, length) [opcode] = length,
+	PM4_PACKETS(LENGTH)};
 
 uint32_t pm4_length(uint32_t header, uint32_t *op)
 {
@@ -112,17 +90,12 @@ void pm4_error(struct queue *queue, const struct pm4_code *code)
 		    (unsigned long long)code->at);
 }
 
-static uint64_t qword(const uint32_t *d)
-{
-	return (uint64_t)d[1] << 32 | d[0];
-}
-
 static int write_data(const struct queue *queue, const struct pm4_code *code, const uint32_t *d,
 		      uint32_t dwords)
 {
 	enum { TO_REGISTER = 0, TO_GDS = 3 };
 	uint32_t to = d[1] >> 8 & 15, block[64];
-	uint64_t va = qword(d + 2) & ~3ull;
+	uint64_t va = pm4_qword(d + 2) & ~3ull;
 	bool stays = d[1] >> 16 & 1;
 
 	if (to == TO_REGISTER || to == TO_GDS)
@@ -144,9 +117,9 @@ static int release_mem(struct queue *queue, const uint32_t *d, uint32_t dwords, 
 	enum { DATA_NONE = 0, DATA_32 = 1, DATA_64 = 2, DATA_CLOCK = 3 };
 	enum { INTERRUPT_NONE = 0, INTERRUPT_NOT = 3 };
 	uint32_t data = d[2] >> 29, interrupt = d[2] >> 24 & 7;
-	uint64_t value = data == DATA_CLOCK ? gpu_ticks(now_ns) : qword(d + 5);
+	uint64_t value = data == DATA_CLOCK ? gpu_ticks(now_ns) : pm4_qword(d + 5);
 	size_t bytes = data == DATA_32 ? 4 : data == DATA_64 || data == DATA_CLOCK ? 8 : 0;
-	uint64_t va = qword(d + 3) & ~(bytes == 8 ? 7ull : 3ull);
+	uint64_t va = pm4_qword(d + 3) & ~(bytes == 8 ? 7ull : 3ull);
 
 	if (bytes && access_write(queue->process, va, &value, bytes))
 		return -EFAULT;
@@ -165,17 +138,19 @@ static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
 	uint64_t value = 0; /* value of a register */
 
 	if (from == IMMEDIATE)
-		value = qword(d + 2);
+		value = pm4_qword(d + 2);
 	else if (from == CLOCK)
 		value = gpu_ticks(now_ns);
 	else if (from == ATOMIC_RESULT)
 		value = queue->atomic_result;
 	else if ((from == MEMORY || from == L2) &&
-		 access_read(queue->process, qword(d + 2) & ~(uint64_t)(bytes - 1), &value, bytes))
+		 access_read(queue->process, pm4_qword(d + 2) & ~(uint64_t)(bytes - 1), &value,
+			     bytes))
 		return -EFAULT;
 	if (to != TO_L2 && to != TO_MEMORY && to != TO_MEMORY_SYNC)
 		return 0;
-	return access_write(queue->process, qword(d + 4) & ~(uint64_t)(bytes - 1), &value, bytes);
+	return access_write(queue->process, pm4_qword(d + 4) & ~(uint64_t)(bytes - 1), &value,
+			    bytes);
 }
 
 /* Returns as move_begin(). */
@@ -187,8 +162,8 @@ static int dma_data(struct queue *queue, const uint32_t *d)
 
 	if (to == GDS || from == GDS || to == DATA)
 		return 0;
-	*move = (struct move){.dst = qword(d + 4),
-			      .src = qword(d + 2),
+	*move = (struct move){.dst = pm4_qword(d + 4),
+			      .src = pm4_qword(d + 2),
 			      .bytes = d[6] & PM4_DMA_BYTES,
 			      .rows = 1,
 			      .slices = 1};
@@ -204,7 +179,6 @@ static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op,
 		  uint64_t now_ns)
 {
 	uint32_t d[WORDS_MAX] = {0};
-	int r;
 
 	if (pm4_read(queue, code, 0, d, dwords < WORDS_MAX ? dwords : WORDS_MAX))
 		return -EFAULT;
@@ -218,9 +192,8 @@ static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op,
 	case PM4_DMA_DATA:
 		return dma_data(queue, d);
 	case PM4_ATOMIC_MEM:
-		r = access_atomic(queue->process, qword(d + 2), d[1] & 0x7f, qword(d + 4),
-				  qword(d + 6), &queue->atomic_result);
-		return r;
+		return access_atomic(queue->process, pm4_qword(d + 2), d[1] & 0x7f,
+				     pm4_qword(d + 4), pm4_qword(d + 6), &queue->atomic_result);
 	default:
 		return 0;
 	}
@@ -236,8 +209,7 @@ void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns)
 		if (r == -EAGAIN)
 			r = -EBADMSG;
 		if (!r) {
-			packet->code.at += code.ring ? dwords : 4ull * dwords;
-			packet->code.dwords -= dwords;
+			pm4_advance(&packet->code, dwords);
 			r = effect(queue, &code, op, dwords, now_ns);
 		}
 		if (r == -EBADMSG)

@@ -41,7 +41,7 @@ struct sdma {
 
 static uint64_t qword(const struct sdma *s, unsigned at)
 {
-	return (uint64_t)s->d[at + 1] << 32 | s->d[at];
+	return pm4_qword(&s->d[at]);
 }
 
 /* Returns the packet's length in dwords; 0: unknown packet. */
@@ -97,12 +97,6 @@ static int read_packet(const struct queue *queue, const struct pm4_code *code, s
 	if (s->dwords <= code->dwords)
 		return 0;
 	return code->ring && s->dwords <= queue->hw_ring_bytes / 4 ? -EAGAIN : -EBADMSG;
-}
-
-static void advance(struct pm4_code *code, uint32_t dwords)
-{
-	code->at += code->ring ? dwords : 4ull * dwords;
-	code->dwords -= dwords;
 }
 
 /* Returns the bytes that a copy or fill moves. */
@@ -174,7 +168,7 @@ static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint3
 	       !takes_time(&s) && s.op != OP_INDIRECT) {
 		small += s.op != OP_NOP;
 		*taken += s.dwords;
-		advance(code, s.dwords);
+		pm4_advance(code, s.dwords);
 	}
 	return small;
 }
@@ -246,7 +240,7 @@ static int next_batch(struct queue *queue)
 	packet.end = packet.part ? queue->fetched : queue->sdma_ib_end;
 	r = engine_submit(queue, &packet, &to);
 	if (!r && inside)
-		advance(&queue->sdma_ib, taken);
+		pm4_advance(&queue->sdma_ib, taken);
 	else if (!r)
 		queue->sdma_ib = enters;
 	return r;
@@ -397,7 +391,7 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 		int r = read_packet(queue, &code, &s);
 
 		if (!r) {
-			advance(&packet->code, s.dwords);
+			pm4_advance(&packet->code, s.dwords);
 			r = effect(queue, &code, &s, end_ns);
 		}
 		if (r < 0)

@@ -22,11 +22,6 @@ struct cwsr_header {
 	uint32_t wave_offset, wave_bytes; /* offset: end of the wave state */
 };
 
-static bool has_save_area(const struct queue *queue)
-{
-	return is_compute_type(queue->type) && queue->save_address;
-}
-
 /* Returns the XCC's part of the saved units. Workgroups are spread over the XCCs evenly; the first
  * XCCs get the rest. */
 static uint64_t wave_slots_of(const struct queue *queue, uint32_t xcc)
@@ -140,7 +135,7 @@ void savearea_write(struct process *process)
 	process->saved_before = true;
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
-		if (!has_save_area(queue) ||
+		if (!is_compute_type(queue->type) || !queue->save_address ||
 		    (!first && !rule_holds(sim, RULE_save_area_header_of_every_queue)))
 			continue;
 		first = false;

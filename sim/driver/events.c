@@ -231,6 +231,13 @@ void event_interrupt(struct process *process, uint32_t context_id)
 	}
 }
 
+static void set_all(struct process *process, uint32_t type)
+{
+	for (uint32_t id = 0; id < process->cap_events; id++)
+		if (process->events[id].used && process->events[id].type == type)
+			event_set(process, &process->events[id]);
+}
+
 void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 {
 	memset(&process->fault, 0, sizeof process->fault);
@@ -240,9 +247,7 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 				    ? va & ~(uint64_t)(PAGE_BYTES - 1)
 				    : 0;
 	process->fault.gpu_id = gpu_id;
-	for (uint32_t id = 0; id < process->cap_events; id++)
-		if (process->events[id].used && process->events[id].type == KFD_IOC_EVENT_MEMORY)
-			event_set(process, &process->events[id]);
+	set_all(process, KFD_IOC_EVENT_MEMORY);
 }
 
 void event_hw_exception(struct process *process, uint32_t gpu_id)
@@ -252,15 +257,7 @@ void event_hw_exception(struct process *process, uint32_t gpu_id)
 		.memory_lost = 1,
 		.gpu_id = gpu_id,
 	};
-	for (uint32_t id = 0; id < process->cap_events; id++)
-		if (process->events[id].used &&
-		    process->events[id].type == KFD_IOC_EVENT_HW_EXCEPTION)
-			event_set(process, &process->events[id]);
-}
-
-static bool has_slot(uint32_t type)
-{
-	return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT;
+	set_all(process, KFD_IOC_EVENT_HW_EXCEPTION);
 }
 
 /* Sets the GPU's page for signals. The runtime passes it as a buffer handle with the first
@@ -288,7 +285,8 @@ int ioctl_create_event(struct call *call)
 {
 	struct kfd_ioctl_create_event_args *a = (void *)call->data;
 	struct process *process = call->process;
-	bool slot = has_slot(a->event_type);
+	bool slot =
+		a->event_type == KFD_IOC_EVENT_SIGNAL || a->event_type == KFD_IOC_EVENT_DEBUG_EVENT;
 	uint32_t first = slot ? 1 : EVENT_PAGE_SLOTS;
 	uint32_t last = slot ? slots_n(process) : EVENTS_MAX, id;
 

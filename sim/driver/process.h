@@ -307,9 +307,8 @@ pid_t process_lender(pid_t tid);
 void *access_direct(const struct process *process, uint64_t va, uint64_t bytes);
 int access_read(const struct process *process, uint64_t va, void *to, size_t n);
 int access_write(const struct process *process, uint64_t va, const void *from, size_t n);
-/* Add to a value; atomic if kfdsim has the buffer mapped. */
-int access_add64(struct process *process, uint64_t va, int64_t value);
-int access_add32(struct process *process, uint64_t va, uint32_t value);
+/* Adds to a value of 4 or 8 bytes; atomic if kfdsim has the buffer mapped. */
+int access_add(struct process *process, uint64_t va, uint64_t value, size_t bytes);
 /* Copy or fill; *@fault is the address that could not be accessed. */
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
 		uint64_t *fault);
@@ -321,9 +320,8 @@ int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t so
 		  uint64_t compare, uint64_t *old);
 /* Reads @bytes from byte position @at of the queue's ring, which wraps. Returns 0 or -EFAULT. */
 int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes);
-/* Read and write the process's memory at its own addresses. Return 0 or -EFAULT. */
-int process_read(const struct process *process, uint64_t address, void *to, size_t n);
-int process_write(const struct process *process, uint64_t address, const void *from, size_t n);
+/* Reads or writes the memory of a process or thread at its own addresses. Returns 0 or -EFAULT. */
+int task_memory(pid_t pid, uint64_t address, void *local, size_t n, bool write);
 
 /* ---- vm_readv.c ---- */
 /* Returns true if process_vm_readv() or process_vm_writev() with these arguments, called by the

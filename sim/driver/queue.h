@@ -265,6 +265,8 @@ enum queue_error_code {
 	QUEUE_ERROR_GROUP_SIZE = 21,
 	QUEUE_ERROR_VENDOR = 23,
 };
+/* Returns a description of an AQL packet with this error. */
+const char *queue_error_text(enum queue_error_code code);
 /* Stops the queue because of an error in its packets, and reports the exception to the debugger or
  * else the runtime. @format: what was found and where, as for printf. */
 void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)

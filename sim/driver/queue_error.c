@@ -20,23 +20,23 @@
 enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
 #define HEADER_ERROR 24u /* in the save area: payload address, event id */
 
-/* Returns the bit of the inactive signal's value. */
-static uint64_t signal_code(enum queue_error_code code)
+/* For each error the bit of the inactive signal's value, and what the log says. */
+static const struct {
+	uint16_t signal;
+	const char *text;
+} errors[] = {
+	[QUEUE_ERROR_DIMENSION] = {2, "a dispatch with a size of 0 or with too many workgroups"},
+	[QUEUE_ERROR_GROUP_MEMORY] = {4,
+				      "a workgroup with more group memory than a compute unit has"},
+	[QUEUE_ERROR_CODE] = {8, "a dispatch without a kernel"},
+	[QUEUE_ERROR_UNSUPPORTED] = {32, "a packet of an unknown type"},
+	[QUEUE_ERROR_GROUP_SIZE] = {64, "a workgroup with more waves than a compute unit holds"},
+	[QUEUE_ERROR_VENDOR] = {256, "a vendor packet of an unknown format"},
+};
+
+const char *queue_error_text(enum queue_error_code code)
 {
-	switch (code) {
-	case QUEUE_ERROR_DIMENSION:
-		return 2;
-	case QUEUE_ERROR_GROUP_MEMORY:
-		return 4;
-	case QUEUE_ERROR_CODE:
-		return 8;
-	case QUEUE_ERROR_GROUP_SIZE:
-		return 64;
-	case QUEUE_ERROR_VENDOR:
-		return 256;
-	default:
-		return 32;
-	}
+	return errors[code].text;
 }
 
 void queue_notify_runtime(const struct queue *queue, uint64_t mask)
@@ -49,11 +49,11 @@ void queue_notify_runtime(const struct queue *queue, uint64_t mask)
 	uint64_t payload;
 
 	if (!queue->save_address ||
-	    process_read(process, queue->save_address + HEADER_ERROR, &to, sizeof to) ||
-	    process_read(process, to.payload, &payload, sizeof payload))
+	    task_memory(process->pid, queue->save_address + HEADER_ERROR, &to, sizeof to, false) ||
+	    task_memory(process->pid, to.payload, &payload, sizeof payload, false))
 		return;
 	payload |= mask;
-	if (!process_write(process, to.payload, &payload, sizeof payload))
+	if (!task_memory(process->pid, to.payload, &payload, sizeof payload, true))
 		event_fire(process, to.event);
 }
 
@@ -88,7 +88,7 @@ void queue_halt(struct queue *queue, const char *format, ...)
 void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)
 {
 	struct process *process = queue->process;
-	uint64_t mask = kfdabi_ec_mask(code), signal = 0, value = signal_code(code);
+	uint64_t mask = kfdabi_ec_mask(code), signal = 0, value = errors[code].signal;
 	va_list args;
 
 	va_start(args, format);

@@ -84,13 +84,15 @@ void *access_direct(const struct process *process, uint64_t va, uint64_t bytes)
 	return location.direct;
 }
 
-/* Accesses the process's own memory through the kernel. */
-static int remote(const struct process *process, uint64_t cpu, void *local, size_t n, bool write)
+int task_memory(pid_t pid, uint64_t address, void *local, size_t n, bool write)
 {
-	struct iovec l = {local, n}, r = {(void *)(uintptr_t)cpu, n};
-	ssize_t done = write ? process_vm_writev(process->pid, &l, 1, &r, 1, 0)
-			     : process_vm_readv(process->pid, &l, 1, &r, 1, 0);
+	struct iovec l = {local, n}, r = {(void *)(uintptr_t)address, n};
+	ssize_t done;
 
+	if (!n)
+		return 0;
+	done = write ? process_vm_writev(pid, &l, 1, &r, 1, 0)
+		     : process_vm_readv(pid, &l, 1, &r, 1, 0);
 	return done == (ssize_t)n ? 0 : -EFAULT;
 }
 
@@ -117,7 +119,7 @@ static int transfer(const struct process *process, uint64_t *va, void *local, si
 			return r;
 		part = location.room < n ? (size_t)location.room : n;
 		if (!location.direct) {
-			if (remote(process, location.cpu, at, part, write))
+			if (task_memory(process->pid, location.cpu, at, part, write))
 				return fault_at(process, *va);
 		} else if (write) {
 			memcpy(location.direct, at, part);
@@ -143,7 +145,7 @@ int access_write(const struct process *process, uint64_t va, const void *from, s
 
 /* Memory that only the kernel can access for kfdsim cannot be updated atomically. The report
  * contains how often that happened. */
-static int add(struct process *process, uint64_t va, uint64_t value, size_t bytes)
+int access_add(struct process *process, uint64_t va, uint64_t value, size_t bytes)
 {
 	void *direct = access_direct(process, va, bytes);
 	uint64_t old = 0;
@@ -162,16 +164,6 @@ static int add(struct process *process, uint64_t va, uint64_t value, size_t byte
 	process->sim->plain_updates++;
 	old += value;
 	return access_write(process, va, &old, bytes);
-}
-
-int access_add64(struct process *process, uint64_t va, int64_t value)
-{
-	return add(process, va, (uint64_t)value, sizeof value);
-}
-
-int access_add32(struct process *process, uint64_t va, uint32_t value)
-{
-	return add(process, va, value, sizeof value);
 }
 
 /* Returns the new value. Signed operations use the sign of 32 or 64 bits (@wide). */
@@ -210,46 +202,19 @@ static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, u
 	}
 }
 
-static int atomic64(struct process *process, uint64_t va, unsigned op, uint64_t source,
-		    uint64_t compare, uint64_t *old)
+/* Replaces a value of 32 or 64 bits if it is still *@old; otherwise sets *@old. */
+static bool exchange(void *direct, bool wide, uint64_t *old, uint64_t value)
 {
-	uint64_t *direct = access_direct(process, va, 8), value;
+	uint32_t low = (uint32_t)*old;
+	bool done;
 
-	if (!direct) {
-		if (access_read(process, va, old, 8))
-			return -EFAULT;
-		process->sim->plain_updates++;
-		value = operate(op, true, *old, source, compare);
-		return access_write(process, va, &value, 8);
-	}
-	*old = __atomic_load_n(direct, __ATOMIC_RELAXED);
-	do
-		value = operate(op, true, *old, source, compare);
-	while (!__atomic_compare_exchange_n(direct, old, value, false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED));
-	return 0;
-}
-
-static int atomic32(struct process *process, uint64_t va, unsigned op, uint32_t source,
-		    uint32_t compare, uint64_t *old)
-{
-	uint32_t *direct = access_direct(process, va, 4), before = 0, value;
-
-	if (!direct) {
-		if (access_read(process, va, &before, 4))
-			return -EFAULT;
-		process->sim->plain_updates++;
-		value = (uint32_t)operate(op, false, before, source, compare);
-		*old = before;
-		return access_write(process, va, &value, 4);
-	}
-	before = __atomic_load_n(direct, __ATOMIC_RELAXED);
-	do
-		value = (uint32_t)operate(op, false, before, source, compare);
-	while (!__atomic_compare_exchange_n(direct, &before, value, false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED));
-	*old = before;
-	return 0;
+	if (wide)
+		return __atomic_compare_exchange_n((uint64_t *)direct, old, value, false,
+						   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	done = __atomic_compare_exchange_n((uint32_t *)direct, &low, (uint32_t)value, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	*old = low;
+	return done;
 }
 
 int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t source,
@@ -257,18 +222,36 @@ int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t so
 {
 	unsigned which = op & 0x1f;
 	bool wide = op & ATOMIC_WIDE;
-	uint64_t before = 0;
-	int r;
+	size_t bytes = wide ? 8 : 4;
+	uint64_t before = 0, value;
+	void *direct;
 
 	if ((which != ATOMIC_SWAP && which != ATOMIC_CMPSWAP && which < ATOMIC_ADD) ||
 	    which < ATOMIC_SWAP || which > ATOMIC_DEC)
 		return -EBADMSG;
-	va &= wide ? ~7ull : ~3ull;
-	r = wide ? atomic64(process, va, which, source, compare, &before)
-		 : atomic32(process, va, which, (uint32_t)source, (uint32_t)compare, &before);
-	if (!r && old)
+	va &= ~(uint64_t)(bytes - 1);
+	if (!wide) {
+		source = (uint32_t)source;
+		compare = (uint32_t)compare;
+	}
+	direct = access_direct(process, va, bytes);
+	if (direct) {
+		before = wide ? __atomic_load_n((uint64_t *)direct, __ATOMIC_RELAXED)
+			      : __atomic_load_n((uint32_t *)direct, __ATOMIC_RELAXED);
+		do
+			value = operate(which, wide, before, source, compare);
+		while (!exchange(direct, wide, &before, value));
+	} else {
+		if (access_read(process, va, &before, bytes))
+			return -EFAULT;
+		process->sim->plain_updates++;
+		value = operate(which, wide, before, source, compare);
+		if (access_write(process, va, &value, bytes))
+			return -EFAULT;
+	}
+	if (old)
 		*old = before;
-	return r;
+	return 0;
 }
 
 int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes)
@@ -289,16 +272,6 @@ int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes)
 		bytes -= part;
 	}
 	return 0;
-}
-
-int process_read(const struct process *process, uint64_t address, void *to, size_t n)
-{
-	return remote(process, address, to, n, false);
-}
-
-int process_write(const struct process *process, uint64_t address, const void *from, size_t n)
-{
-	return remote(process, address, (void *)(uintptr_t)from, n, true);
 }
 
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
@@ -326,17 +299,17 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 		if (d.direct && s.direct) {
 			memmove(d.direct, s.direct, part);
 		} else if (d.direct) {
-			r = remote(process, s.cpu, d.direct, part, false);
+			r = task_memory(process->pid, s.cpu, d.direct, part, false);
 			*fault = src;
 		} else if (s.direct) {
-			r = remote(process, d.cpu, s.direct, part, true);
+			r = task_memory(process->pid, d.cpu, s.direct, part, true);
 		} else {
 			if (part > sizeof between)
 				part = sizeof between;
-			r = remote(process, s.cpu, between, part, false);
+			r = task_memory(process->pid, s.cpu, between, part, false);
 			*fault = r ? src : dst;
 			if (!r)
-				r = remote(process, d.cpu, between, part, true);
+				r = task_memory(process->pid, d.cpu, between, part, true);
 		}
 		if (r)
 			return fault_at(process, *fault);

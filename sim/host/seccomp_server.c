@@ -20,7 +20,6 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,26 +90,14 @@ bool call_alive(const struct call *call)
 	return notify_alive(call->sim, call->id);
 }
 
-static int call_memory(const struct call *call, uint64_t address, void *local, size_t n, bool write)
-{
-	struct iovec l = {local, n}, r = {(void *)(uintptr_t)address, n};
-	ssize_t done;
-
-	if (!n)
-		return 0;
-	done = write ? process_vm_writev(call->tid, &l, 1, &r, 1, 0)
-		     : process_vm_readv(call->tid, &l, 1, &r, 1, 0);
-	return done == (ssize_t)n ? 0 : -EFAULT;
-}
-
 int call_read(const struct call *call, uint64_t address, void *to, size_t n)
 {
-	return call_memory(call, address, to, n, false);
+	return task_memory(call->tid, address, to, n, false);
 }
 
 int call_write(const struct call *call, uint64_t address, const void *from, size_t n)
 {
-	return call_memory(call, address, (void *)(uintptr_t)from, n, true);
+	return task_memory(call->tid, address, (void *)(uintptr_t)from, n, true);
 }
 
 int call_add_fd(const struct call *call, int fd, uint32_t flags)
@@ -263,8 +250,6 @@ int call_reply(struct call *call, int result)
 static void serve_open(struct sim *sim, const struct seccomp_notif *n)
 {
 	char path[sizeof MODULES_PATH] = "";
-	struct iovec l = {path, sizeof path};
-	struct iovec r = {(void *)(uintptr_t)n->data.args[1], sizeof path};
 	struct seccomp_notif_addfd add = {
 		.id = n->id,
 		.flags = SECCOMP_ADDFD_FLAG_SEND,
@@ -272,7 +257,7 @@ static void serve_open(struct sim *sim, const struct seccomp_notif *n)
 		.newfd_flags = (uint32_t)n->data.args[2] & O_CLOEXEC,
 	};
 
-	if (process_vm_readv((pid_t)n->pid, &l, 1, &r, 1, 0) != (ssize_t)sizeof path ||
+	if (task_memory((pid_t)n->pid, n->data.args[1], path, sizeof path, false) ||
 	    memcmp(path, MODULES_PATH, sizeof path) || !notify_alive(sim, n->id)) {
 		let_pass(sim, n->id);
 		return;

@@ -101,15 +101,13 @@ bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args)
 {
 	size_t n = args[ARG_REMOTE_N] < RANGES_MAX ? (size_t)args[ARG_REMOTE_N] : RANGES_MAX;
 	struct iovec ranges[RANGES_MAX];
-	struct iovec local = {ranges, n * sizeof ranges[0]};
-	struct iovec remote = {(void *)(uintptr_t)args[ARG_REMOTE], local.iov_len};
 	struct procmap_question question;
 	bool refused = false;
 	char path[64];
 	int maps;
 
 	if (!rule_holds(sim, RULE_device_memory_is_not_for_process_vm) || !n ||
-	    process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
+	    task_memory(tid, args[ARG_REMOTE], ranges, n * sizeof ranges[0], false))
 		return false;
 	/* In the caller's own /proc the pids are those of the caller's PID namespace. */
 	snprintf(path, sizeof path, "/proc/%d/root/proc/%d/maps", tid, (int)args[ARG_PID]);
