@@ -336,16 +336,11 @@ void debugfs_process_new(struct process *process)
 void debugfs_process_end(struct process *process)
 {
 	struct debugfs *debugfs = process->sim->debugfs;
-	char name[PATH_BYTES], directory[PATH_BYTES / 2];
+	char directory[PATH_BYTES / 2];
 
 	debugfs_changed(process->sim);
 	if (!debugfs || debugfs->proc < 0)
 		return;
 	process_dir(process, directory, sizeof directory);
-	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {
-		snprintf(name, sizeof name, "%s/pasid_%u", directory,
-			 process->sim->nodes[i].gpu_id);
-		unlinkat(debugfs->proc, name, 0);
-	}
-	unlinkat(debugfs->proc, directory, AT_REMOVEDIR);
+	remove_dir(debugfs->proc, directory);
 }

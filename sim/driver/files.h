@@ -25,6 +25,9 @@ void procfs_stop(struct sim *sim);
 /* Creates and removes the process's directory. Its pasid must be set before. */
 void procfs_process_new(struct process *process);
 void procfs_process_end(struct process *process);
+/* Removes a directory with all files that it contains; also for debugfs.c. Returns 0, or -1 with
+ * errno. */
+int remove_dir(int parent, const char *name);
 /* Creates and removes the queue's directory queues/<id>. */
 void procfs_queue_new(const struct queue *queue);
 void procfs_queue_gone(const struct queue *queue);

@@ -124,7 +124,6 @@ static void number_end(struct number *number)
 {
 	if (number->fd >= 0)
 		close(number->fd);
-	number->fd = -1;
 }
 
 int procfs_start(struct sim *sim)
@@ -246,63 +245,20 @@ void procfs_process_new(struct process *process)
 	process->directory = directory;
 }
 
-static void remove_files(int dir, const char *const *names)
+int remove_dir(int parent, const char *name)
 {
-	for (; *names; names++)
-		unlinkat(dir, *names, 0);
-}
-
-static void remove_dir(int parent, const char *name, const char *const *files)
-{
-	int dir = openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (dir >= 0) {
-		remove_files(dir, files);
-		close(dir);
-	}
-	unlinkat(parent, name, AT_REMOVEDIR);
-}
-
-static const char *const queue_files[] = {"gpuid", "size", "type", NULL};
-
-static void node_end(struct process *process, struct procfs_dir *directory, uint32_t i)
-{
-	static const char *const stats[] = {"cu_occupancy", "evicted_ms", NULL};
-	static const char *const counters[] = {"faults", "page_in", "page_out", NULL};
-	uint32_t gpu_id = process->sim->nodes[i].gpu_id;
-	struct dir_node *node = &directory->nodes[i];
-	char name[TEXT_BYTES];
-
-	number_end(&node->vram);
-	number_end(&node->sdma);
-	number_end(&node->occupancy);
-	snprintf(name, sizeof name, VRAM, gpu_id);
-	unlinkat(directory->dir, name, 0);
-	snprintf(name, sizeof name, SDMA, gpu_id);
-	unlinkat(directory->dir, name, 0);
-	snprintf(name, sizeof name, "stats_%u", gpu_id);
-	remove_dir(directory->dir, name, stats);
-	snprintf(name, sizeof name, "counters_%u", gpu_id);
-	remove_dir(directory->dir, name, counters);
-}
-
-/* Removes what the directory contains, not the queues that exist, because --break may leave some of
- * queues that are gone. */
-static void remove_queues(const struct procfs_dir *directory)
-{
-	int fd = openat(directory->queues, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			remove_dir(directory->queues, entry->d_name, queue_files);
+		if (entry->d_name[0] != '.' && unlinkat(fd, entry->d_name, 0))
+			remove_dir(fd, entry->d_name);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
-	close(directory->queues);
-	unlinkat(directory->dir, "queues", AT_REMOVEDIR);
+	return unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 void procfs_process_end(struct process *process)
@@ -314,13 +270,15 @@ void procfs_process_end(struct process *process)
 	if (!directory || !rule_holds(sim, RULE_proc_folder_comes_and_goes))
 		return;
 	process->directory = NULL;
-	remove_queues(directory);
-	for (uint32_t i = 0; i < sim->nodes_n; i++)
-		node_end(process, directory, i);
-	unlinkat(directory->dir, "pasid", 0);
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
+		number_end(&directory->nodes[i].vram);
+		number_end(&directory->nodes[i].sdma);
+		number_end(&directory->nodes[i].occupancy);
+	}
+	close(directory->queues);
 	close(directory->dir);
 	dir_name(process, name, sizeof name);
-	if (unlinkat(parent_dir(process), name, AT_REMOVEDIR))
+	if (remove_dir(parent_dir(process), name))
 		fail(sim, name, errno);
 	free(directory);
 }
@@ -396,7 +354,7 @@ void procfs_queue_gone(const struct queue *queue)
 	    !rule_holds(sim, RULE_proc_id_used_again_tells_the_new_queue))
 		return;
 	snprintf(name, sizeof name, "%u", queue->id);
-	remove_dir(directory->queues, name, queue_files);
+	remove_dir(directory->queues, name);
 }
 
 void procfs_queue_resized(struct queue *queue)
