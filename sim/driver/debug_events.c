@@ -70,7 +70,7 @@ bool debug_raise(struct process *process, struct queue *queue, uint64_t mask)
 	return is_subscribed(process, mask);
 }
 
-bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
+static bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
 {
 	if (!process->session && rule_holds(process->sim, RULE_exceptions_need_a_session))
 		return false;

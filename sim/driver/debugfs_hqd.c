@@ -127,12 +127,6 @@ static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
 	}
 }
 
-/* Returns true if the driver owns this slot, and the text shows it. */
-static bool owned(const struct hqd_dump *hqds, uint32_t slot)
-{
-	return slot / PIPES + hqds->first_row < QUEUES_PER_PIPE && hqds->nodes->slots[0][slot];
-}
-
 /* Writes the node's part of the text to @at and stores the offsets of its registers. Returns the
  * end. */
 static char *write_node(const struct sim *sim, struct hqd_dump *hqds, uint32_t index, char *at)
@@ -277,8 +271,8 @@ static void show_pointers(struct hqd_dump *hqds, const struct queue *queue,
 	}
 }
 
-/* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot;
- * SLOTS_MAX: none. */
+/* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot that
+ * the driver owns and the text shows; SLOTS_MAX: none. */
 static uint32_t choose_slot(const struct hqd_dump *hqds, const struct hqd_node *node,
 			    const struct queue *queue)
 {
@@ -286,7 +280,8 @@ static uint32_t choose_slot(const struct hqd_dump *hqds, const struct hqd_node *
 		if (!node->by_slot[slot] && node->serials[slot] == queue->position.serial)
 			return slot;
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
-		if (!node->by_slot[slot] && owned(hqds, slot))
+		if (!node->by_slot[slot] && slot / PIPES + hqds->first_row < QUEUES_PER_PIPE &&
+		    hqds->nodes->slots[0][slot])
 			return slot;
 	return SLOTS_MAX;
 }
@@ -352,15 +347,11 @@ static void hide_compute(struct sim *sim, struct queue *queue)
 		show_active(sim, queue->node, slot, false);
 }
 
-static uint32_t rlc_index(const struct hqd_dump *hqds, const struct queue *queue)
-{
-	return queue->position.engine * hqds->rlcs_per_engine + queue->position.rlc;
-}
-
 static void show_sdma(struct sim *sim, struct queue *queue, bool mapped)
 {
 	struct hqd_dump *hqds = sim->hqds;
-	uint32_t words[SDMA_MQD_WORDS], i = rlc_index(hqds, queue);
+	uint32_t words[SDMA_MQD_WORDS];
+	uint32_t i = queue->position.engine * hqds->rlcs_per_engine + queue->position.rlc;
 	struct queue_image image;
 	size_t at;
 

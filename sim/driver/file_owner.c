@@ -31,12 +31,11 @@ static pid_t parent_of(pid_t pid)
 /* The simulation's own user namespace corresponds to the host's on hardware. */
 bool caller_capable(const struct call *call, uint64_t any_of)
 {
-	char status[4096], path[64];
-	struct stat own, theirs;
+	char status[PROC_STATUS_BYTES];
+	uint64_t own = proc_namespace(0, "user");
 	const char *caps;
 
-	snprintf(path, sizeof path, "/proc/%d/ns/user", call->tid);
-	if (stat(path, &theirs) || stat("/proc/self/ns/user", &own) || own.st_ino != theirs.st_ino)
+	if (!own || own != proc_namespace(call->tid, "user"))
 		return false;
 	if (proc_status_read(call->tid, status, sizeof status) ||
 	    !(caps = strstr(status, "\nCapEff:")))

@@ -21,8 +21,9 @@ bool image_sdma(uint32_t type)
 	return !is_compute_type(type);
 }
 
-/* The control stack follows the page of each XCC's MQD. */
-uint64_t image_stride(const struct queue_image *image)
+/* Returns the distance from one XCC's MQD to the next, in bytes. The control stack follows the page of
+ * each. */
+static uint64_t image_stride(const struct queue_image *image)
 {
 	return PAGE_BYTES + page_up(image->ctl_stack_bytes);
 }
@@ -97,11 +98,6 @@ static uint32_t pq_control(const struct queue_image *image, uint32_t xcc)
 	return control;
 }
 
-static uint32_t pipe_priority(uint32_t priority)
-{
-	return priority < 7 ? 0 : priority < 11 ? 1 : 2;
-}
-
 void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS])
 {
 	static const uint8_t engines[] = {
@@ -121,7 +117,7 @@ void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD
 	}
 	put64(&words[MQD_BASE], image->mqd + xcc * image_stride(image));
 	words[MQD_PERSISTENT_STATE] = 1u << 30 | 0x53u << 8 | 1u;
-	words[MQD_PIPE_PRIORITY] = pipe_priority(image->priority);
+	words[MQD_PIPE_PRIORITY] = image->priority < 7 ? 0 : image->priority < 11 ? 1 : 2;
 	words[MQD_QUEUE_PRIORITY] = image->linux_7 ? 0 : image->priority;
 	words[MQD_QUANTUM] = 1u << 8 | 1u << 4 | 1u;
 	put64(&words[MQD_PQ_BASE], image->ring >> 8);

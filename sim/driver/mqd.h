@@ -78,8 +78,6 @@ struct queue_image {
 void image_of(const struct queue *queue, struct queue_image *out);
 /* Returns true for the queue types of SDMA engines. */
 bool image_sdma(uint32_t type);
-/* Returns the distance from one XCC's MQD to the next, in bytes. */
-uint64_t image_stride(const struct queue_image *image);
 /* Fills in the MQD of a compute queue on one XCC (index @xcc), or of an SDMA queue. */
 void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS]);
 void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS]);

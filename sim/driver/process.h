@@ -366,11 +366,9 @@ int ioctl_dbg_trap(struct call *call);
  * debugger has answered. Returns 0 or CALL_PENDING; -EBUSY: enabled already; -EEXIST: the process
  * has a queue; -ENOMEM. */
 int ioctl_runtime_enable(struct call *call);
-/* Raises exceptions (mask) of a queue or, with @queue NULL, of the process; debug_raise_device():
- * of a GPU. Does nothing without a session. Returns true if the debugger has enabled one of
- * them. */
+/* Raises exceptions (mask) of a queue or, with @queue NULL, of the process. Does nothing without a
+ * session. Returns true if the debugger has enabled one of them. */
 bool debug_raise(struct process *process, struct queue *queue, uint64_t mask);
-bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask);
 /* Raises "queue deleted" for a GPU. */
 void debug_queue_deleted(struct process *process, uint32_t node);
 /* Raises a memory violation. Returns true if the debugger takes it, so that the process must not be

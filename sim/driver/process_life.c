@@ -118,7 +118,6 @@ static int process_identify(struct process *process, const char *status)
 {
 	pid_t ns[PROC_NS_LEVELS_MAX];
 	char path[64];
-	struct stat st;
 
 	process->ns_levels = proc_status_ns_pids(status, ns);
 	if (!process->ns_levels)
@@ -127,10 +126,9 @@ static int process_identify(struct process *process, const char *status)
 	if (!process->ns_pid)
 		return -ENOMEM;
 	memcpy(process->ns_pid, ns, process->ns_levels * sizeof *ns);
-	snprintf(path, sizeof path, "/proc/%d/ns/pid", process->pid);
-	if (stat(path, &st))
+	process->ns_ino = proc_namespace(process->pid, "pid");
+	if (!process->ns_ino)
 		return -errno;
-	process->ns_ino = st.st_ino;
 	snprintf(path, sizeof path, "/proc/%d/mem", process->pid);
 	process->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (process->mem_fd < 0)

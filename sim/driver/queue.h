@@ -251,9 +251,6 @@ int queue_check_create(const struct call *call, struct kfdabi_create_queue *a);
 /* Passes the queue's priority to the GPU model, where it takes effect at the next runlist update.
  * Returns 0 or a negative errno. */
 int queue_set_priority(struct queue *queue);
-/* Starts the runlist update that makes a change of the queue effective, and answers the call at its
- * end. Returns CALL_PENDING or -ENOMEM. */
-int queue_update_runlist(struct call *call, const struct queue *queue);
 
 /* ---- queue_error.c: errors in a queue's packets ---- */
 /* The driver's exception codes. */

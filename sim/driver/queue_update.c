@@ -14,7 +14,9 @@ static void changed(struct runlist_update *update)
 	update->result = update->error ? -EACCES : update->result;
 }
 
-int queue_update_runlist(struct call *call, const struct queue *queue)
+/* Starts the runlist update that makes a change of the queue effective, and answers the call at its
+ * end. Returns CALL_PENDING or -ENOMEM. */
+static int queue_update_runlist(struct call *call, const struct queue *queue)
 {
 	struct runlist_update *update = runlist_update_new(call->process, call, changed);
 

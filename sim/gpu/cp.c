@@ -21,11 +21,6 @@ static bool wants_engine(const struct gpu_queue *queue)
 			     queue->phase == CP_WORK || queue->phase == CP_COPY);
 }
 
-static bool has_engine(const struct gpu_queue *queue)
-{
-	return !queue->engine || queue->engine->current == queue;
-}
-
 /* Continues FETCH, WORK or COPY, or lets EFFECT be processed. The queue runs and has its engine. */
 static void resume(struct gpu *gpu, struct gpu_queue *queue)
 {
@@ -78,17 +73,11 @@ static void engine_yield(struct gpu *gpu, struct gpu_queue *queue)
 	engine_pick(gpu, engine);
 }
 
-/* Advances to the next packet. */
-static void step_over(struct gpu *gpu, struct gpu_queue *queue)
+void cp_step_over(struct gpu *gpu, struct gpu_queue *queue)
 {
 	queue->cp++;
 	queue->phase = CP_IDLE;
 	cp_kick(gpu, queue);
-}
-
-void cp_launched(struct gpu *gpu, struct gpu_queue *queue)
-{
-	step_over(gpu, queue);
 }
 
 /* Starts the next packet of the queue; an SDMA queue may have to wait for its engine. */
@@ -172,7 +161,7 @@ bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *even
 				fetch(gpu, queue);
 			return false;
 		case CP_EFFECT:
-			if (!has_engine(queue))
+			if (queue->engine && queue->engine->current != queue)
 				return false;
 			take_effect(gpu, queue);
 			emit(gpu, queue, GPU_EVENT_STARTED, packet, event);
@@ -186,7 +175,7 @@ bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *even
 			if (!queue->released)
 				return false;
 			packet->complete = true;
-			step_over(gpu, queue);
+			cp_step_over(gpu, queue);
 			break;
 		case CP_FETCH:
 		case CP_LAUNCH:
@@ -217,7 +206,7 @@ void cp_timer_fired(struct gpu *gpu, struct gpu_queue *queue)
 	queue->working = false;
 	times_queue(gpu, queue);
 	packet->complete = true;
-	step_over(gpu, queue);
+	cp_step_over(gpu, queue);
 	engine_yield(gpu, queue);
 }
 

@@ -68,7 +68,7 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 	if (seat->row == seat->rows) {
 		list_remove(&seat->waiting);
 		if (--queue->launching == 0)
-			cp_launched(gpu, queue);
+			cp_step_over(gpu, queue);
 	}
 }
 
@@ -94,14 +94,7 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 	return room;
 }
 
-/* Gives all remaining units to the last seat in turn, which has no seat behind it. */
-static void only_one(struct gpu *gpu, struct xcc *xcc, uint32_t class, const struct cus *open)
-{
-	struct seat *seat = list_entry(xcc->waiting[class].next, struct seat, waiting);
-
-	launch(gpu, xcc, seat, seat->rows - seat->row, *open);
-}
-
+/* The last seat in turn has no seat behind it and gets all remaining units. */
 static bool is_only_one(const struct xcc *xcc, uint32_t class)
 {
 	const struct list *waiting = &xcc->waiting[class];
@@ -178,7 +171,10 @@ static void hand_out(struct gpu *gpu, struct xcc *xcc)
 	for (uint32_t class = CLASSES; class -- > 0 && xcc->free > 0;) {
 		while (!list_empty(&xcc->waiting[class])) {
 			if (is_only_one(xcc, class)) {
-				only_one(gpu, xcc, class, &open);
+				struct seat *last =
+					list_entry(xcc->waiting[class].next, struct seat, waiting);
+
+				launch(gpu, xcc, last, last->rows - last->row, open);
 				return;
 			}
 			if (!one_round(gpu, xcc, &xcc->waiting[class], &open))

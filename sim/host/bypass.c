@@ -152,7 +152,7 @@ static void read_thread(void *context, pid_t pid, pid_t tid)
 
 	if (pid == bypass->init)
 		return;
-	kernel_wait_read(pid, tid, &wait);
+	kernel_wait_read(tid, &wait);
 	if (!wait.is_call || kernel_wait_is_stop(&wait))
 		return;
 	process = see(bypass, pid);

@@ -40,7 +40,7 @@
 #define STEPS 10000u
 #define STEP_NS 10000u /* longest step of a GPU after its first event; model time */
 
-uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
+static uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
 {
 	if (wall_ns <= sim->start_ns)
 		return 0;

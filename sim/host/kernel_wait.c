@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sim/host/kernel_wait.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/proc.h"
 #include "sim/host/idle.h"
 #include "sim/host/sim_priv.h"
 #include "sim/host/time/page.h"
@@ -37,46 +37,51 @@ static const struct kernel_call {
 	enum end end;
 	unsigned argument;
 } calls[] = {
-	{SYS_nanosleep, "nanosleep", TIME, 0},
-	{SYS_clock_nanosleep, "clock_nanosleep", CLOCK, 0},
-	{SYS_restart_syscall, "restart_syscall", CONTINUED, 0},
-	{SYS_futex, "futex", TIME, 3},
-	{SYS_futex_waitv, "futex_waitv", TIME, 3},
-	{SYS_poll, "poll", MS, 2},
-	{SYS_ppoll, "ppoll", TIME, 2},
-	{SYS_select, "select", TIME, 4},
-	{SYS_pselect6, "pselect6", TIME, 4},
-	{SYS_epoll_wait, "epoll_wait", MS, 3},
-	{SYS_epoll_pwait, "epoll_pwait", MS, 3},
-	{SYS_epoll_pwait2, "epoll_pwait2", TIME, 3},
-	{SYS_rt_sigtimedwait, "rt_sigtimedwait", TIME, 2},
-	{SYS_semtimedop, "semtimedop", TIME, 3},
-	{SYS_mq_timedsend, "mq_timedsend", TIME, 4},
-	{SYS_mq_timedreceive, "mq_timedreceive", TIME, 4},
-	{SYS_io_getevents, "io_getevents", TIME, 4},
-	{SYS_read, "read", NEVER, 0},
-	{SYS_readv, "readv", NEVER, 0},
-	{SYS_write, "write", NEVER, 0},
-	{SYS_writev, "writev", NEVER, 0},
-	{SYS_recvfrom, "recvfrom", NEVER, 0},
-	{SYS_recvmsg, "recvmsg", NEVER, 0},
-	{SYS_sendto, "sendto", NEVER, 0},
-	{SYS_sendmsg, "sendmsg", NEVER, 0},
-	{SYS_accept, "accept", NEVER, 0},
-	{SYS_accept4, "accept4", NEVER, 0},
-	{SYS_connect, "connect", NEVER, 0},
-	{SYS_openat, "openat", NEVER, 0},
-	{SYS_flock, "flock", NEVER, 0},
-	{SYS_fcntl, "fcntl", NEVER, 0},
-	{SYS_ioctl, "ioctl", NEVER, 0},
-	{SYS_wait4, "wait4", NEVER, 0},
-	{SYS_waitid, "waitid", NEVER, 0},
-	{SYS_pause, "pause", NEVER, 0},
-	{SYS_rt_sigsuspend, "rt_sigsuspend", NEVER, 0},
-	{SYS_clone, "clone", NEVER, 0},
-	{SYS_clone3, "clone3", NEVER, 0},
-	{SYS_vfork, "vfork", NEVER, 0},
-	{SYS_execve, "execve", NEVER, 0},
+#define CALL(name, end, argument)                                                                  \
+	{                                                                                          \
+		SYS_##name, #name, end, argument                                                   \
+	}
+#define WAITS(name) CALL(name, NEVER, 0)
+	CALL(nanosleep, TIME, 0),
+	CALL(clock_nanosleep, CLOCK, 0),
+	CALL(restart_syscall, CONTINUED, 0),
+	CALL(futex, TIME, 3),
+	CALL(futex_waitv, TIME, 3),
+	CALL(poll, MS, 2),
+	CALL(ppoll, TIME, 2),
+	CALL(select, TIME, 4),
+	CALL(pselect6, TIME, 4),
+	CALL(epoll_wait, MS, 3),
+	CALL(epoll_pwait, MS, 3),
+	CALL(epoll_pwait2, TIME, 3),
+	CALL(rt_sigtimedwait, TIME, 2),
+	CALL(semtimedop, TIME, 3),
+	CALL(mq_timedsend, TIME, 4),
+	CALL(mq_timedreceive, TIME, 4),
+	CALL(io_getevents, TIME, 4),
+	WAITS(read),
+	WAITS(readv),
+	WAITS(write),
+	WAITS(writev),
+	WAITS(recvfrom),
+	WAITS(recvmsg),
+	WAITS(sendto),
+	WAITS(sendmsg),
+	WAITS(accept),
+	WAITS(accept4),
+	WAITS(connect),
+	WAITS(openat),
+	WAITS(flock),
+	WAITS(fcntl),
+	WAITS(ioctl),
+	WAITS(wait4),
+	WAITS(waitid),
+	WAITS(pause),
+	WAITS(rt_sigsuspend),
+	WAITS(clone),
+	WAITS(clone3),
+	WAITS(vfork),
+	WAITS(execve),
 };
 
 static const struct kernel_call *call_of(long nr)
@@ -87,20 +92,10 @@ static const struct kernel_call *call_of(long nr)
 	return NULL;
 }
 
-/* Reads the first line of a file in /proc/PID/task/TID; empty if it cannot be read. */
-static void read_line(pid_t pid, pid_t tid, const char *name, char *line, size_t size)
+/* Reads the first line of a /proc file of the thread; empty if it cannot be read. */
+static void read_line(pid_t tid, const char *name, char *line, size_t size)
 {
-	char path[64];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, line, size - 1);
-		close(fd);
-	}
-	line[n > 0 ? n : 0] = '\0';
+	proc_read(tid, name, line, size);
 	line[strcspn(line, "\n")] = '\0';
 }
 
@@ -168,15 +163,15 @@ static void evaluate_line(struct kernel_wait *wait, const char *line)
 	wait->reads_input = is_input(call, a);
 }
 
-void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait)
+void kernel_wait_read(pid_t tid, struct kernel_wait *wait)
 {
 	char line[256];
 
 	*wait = (struct kernel_wait){0};
-	read_line(pid, tid, "wchan", wait->wait_channel, sizeof(wait->wait_channel));
+	read_line(tid, "wchan", wait->wait_channel, sizeof(wait->wait_channel));
 	if (!strcmp(wait->wait_channel, "0"))
 		wait->wait_channel[0] = '\0';
-	read_line(pid, tid, "syscall", line, sizeof(line));
+	read_line(tid, "syscall", line, sizeof(line));
 	evaluate_line(wait, line);
 }
 
@@ -208,7 +203,7 @@ static void add_thread(void *context, pid_t pid, pid_t tid)
 	if (pid == list->sim->init)
 		return;
 	idle_name(tid, command, sizeof(command));
-	kernel_wait_read(pid, tid, &wait);
+	kernel_wait_read(tid, &wait);
 	json_array_append_new(
 		list->threads,
 		json_pack("{s:i, s:i, s:s, s:s?, s:s, s:o}", "pid", idle_number(pid), "tid",
@@ -272,7 +267,7 @@ static void find_other(void *context, pid_t pid, pid_t tid)
 	struct search *search = context;
 	struct kernel_wait wait;
 
-	kernel_wait_read(pid, tid, &wait);
+	kernel_wait_read(tid, &wait);
 	search->found |= wait.timed || (wait.reads_input && has_our_input(search->sim, pid));
 }
 

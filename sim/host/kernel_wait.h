@@ -23,7 +23,7 @@ struct kernel_wait {
 };
 
 /* Fills *wait for the thread. What cannot be read stays zero. */
-void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait);
+void kernel_wait_read(pid_t tid, struct kernel_wait *wait);
 
 /* Returns true if the thread was stopped by a signal or a debugger. */
 bool kernel_wait_is_stop(const struct kernel_wait *wait);

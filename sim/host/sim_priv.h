@@ -304,8 +304,7 @@ void ioctl_kfd(struct sim *sim, struct process *process, const struct notif *not
 void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif);
 
 /* ---- engine.c: clocks ---- */
-/* Convert between wall and model time. model_to_wall() rounds up. */
-uint64_t model_now(const struct sim *sim, uint64_t wall_ns);
+/* Converts model time to wall time, rounded up. */
 uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns);
 /* Returns the GPU's 100 MHz counter at this wall time, rounded up. */
 uint64_t gpu_ticks(uint64_t wall_ns);
@@ -363,8 +362,6 @@ void live_write(struct sim *sim);
 void live_update(struct sim *sim, uint64_t now_ns);
 /* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */
 uint64_t live_due(const struct sim *sim);
-/* Returns the object "costs" of the file, a new reference. */
-json_t *live_costs(const struct sim *sim);
 
 /* Writes one line "kfdsim: ..." to stderr. */
 void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));

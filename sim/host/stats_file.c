@@ -32,7 +32,7 @@ struct stats_writer {
 	const struct sim *sim;	  /* only what never changes: profile, costs, directory */
 };
 
-json_t *live_costs(const struct sim *sim)
+static json_t *live_costs(const struct sim *sim)
 {
 	const struct gpu_config *gpu = &sim->config.gpu;
 

@@ -49,17 +49,13 @@ struct timers {
 
 int event_number(pid_t pid, int fd)
 {
-	char path[64], text[512], *at;
+	char name[32], text[512], *at;
 	ssize_t n;
-	int file;
 
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return -errno;
-	n = read(file, text, sizeof(text) - 1);
-	close(file);
-	text[n > 0 ? n : 0] = '\0';
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	n = proc_read(pid, name, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
 	at = strstr(text, NUMBER);
 	return at ? atoi(at + strlen(NUMBER)) : -ENOENT;
 }

@@ -121,14 +121,6 @@ static int is_called(struct loop *loop)
 	return n > 0;
 }
 
-static void serve_one(struct loop *loop)
-{
-	if (loop->fds[FD_PROCESSES].revents)
-		process_reap(loop->sim);
-	else
-		notify_serve(loop->sim);
-}
-
 /* Pauses before the next attempt at a proof. The pause grows with the time that the round has run,
  * because each attempt takes CPU time from the simulation. */
 static void settle(struct loop *loop, bool called)
@@ -335,7 +327,10 @@ static enum round wait_for_round(struct loop *loop)
 		bool idle = (!called || loop->sim->config.seed) && prove_idle(loop);
 
 		if (called && is_next(loop, idle)) {
-			serve_one(loop);
+			if (loop->fds[FD_PROCESSES].revents)
+				process_reap(loop->sim);
+			else
+				notify_serve(loop->sim);
 			begin_round(loop);
 		} else if (idle && !called && is_called(loop)) {
 			continue;
@@ -476,19 +471,6 @@ static void thread_ended(void *context, pid_t tid)
 	bypass_end(loop->bypass, tid);
 }
 
-static int open_loop(struct loop *loop)
-{
-	idle_on_end(loop->idle, thread_ended, loop);
-	loop->bypass = bypass_new(loop->sim->init);
-	return loop->bypass ? 0 : -ENOMEM;
-}
-
-static void finish(const struct loop *loop)
-{
-	bypass_log(loop->bypass);
-	loop->counts->bypasses = bypass_json(loop->bypass);
-}
-
 int virtual_loop(struct sim *sim, int stop_fd)
 {
 	struct loop loop = {
@@ -499,15 +481,19 @@ int virtual_loop(struct sim *sim, int stop_fd)
 			[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
 			[FD_PROCESSES] = {.fd = sim->poll_fd, .events = POLLIN}},
 	};
-	int r = open_loop(&loop);
+	int r;
 
-	if (!r) {
+	idle_on_end(loop.idle, thread_ended, &loop);
+	loop.bypass = bypass_new(sim->init);
+	if (loop.bypass) {
 		prctl(PR_SET_TIMERSLACK, 1000);
 		if (sim->config.seed)
 			cores_of_supervisor();
 		run(&loop);
-		finish(&loop);
+		bypass_log(loop.bypass);
+		loop.counts->bypasses = bypass_json(loop.bypass);
 	}
+	r = loop.bypass ? 0 : -ENOMEM;
 	bypass_free(loop.bypass);
 	/* The report needs file descriptors. Free those of the proof, because the limit may be
 	 * low. */

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/proc.h"
 #include "common/version.h"
 #include "common/wait.h"
 #include "sim/host/sim.h"
@@ -107,23 +108,6 @@ static bool has_futex_waitv(void)
 	return syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno == EINVAL;
 }
 
-/* Reads the first word of a /proc file of the process; empty if it cannot be read. */
-static void read_word(pid_t pid, const char *name, char *word, size_t size)
-{
-	char path[64];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, word, size - 1);
-		close(fd);
-	}
-	word[n > 0 ? n : 0] = '\0';
-	word[strcspn(word, " \n")] = '\0';
-}
-
 /* Returns whether the kernel has the file and shows another word than @not for a sleeping
  * process. */
 static bool shows(pid_t sleeper, const char *name, const char * not )
@@ -131,7 +115,8 @@ static bool shows(pid_t sleeper, const char *name, const char * not )
 	char word[64];
 
 	for (int i = 0; i < SLEEPER_TRIES; i++) {
-		read_word(sleeper, name, word, sizeof(word));
+		proc_read(sleeper, name, word, sizeof(word));
+		word[strcspn(word, " \n")] = '\0';
 		if (!word[0])
 			return false;
 		if (strcmp(word, not ))
@@ -269,16 +254,6 @@ static void let_go_of_streams(void)
 	close(null);
 }
 
-/* Returns the inode number of the process's PID namespace; 0 if it cannot be read. */
-static uint64_t pid_namespace_of(pid_t pid)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	return stat(path, &st) == 0 ? st.st_ino : 0;
-}
-
 /* Lets the command run and serves it. Returns the exit status of the command. */
 static int serve(struct sim *sim, const struct sim_init *init, int time_page)
 {
@@ -292,7 +267,7 @@ static int serve(struct sim *sim, const struct sim_init *init, int time_page)
 			    strerror(-rc));
 	}
 	watch_start(&watch, init);
-	sim_counts_in(sim, pid_namespace_of(init->pid));
+	sim_counts_in(sim, proc_namespace(init->pid, "pid"));
 	spawn_go(init);
 	rc = sim_run(sim, init->listener, watch.stop);
 	if (rc) {

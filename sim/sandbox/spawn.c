@@ -140,6 +140,20 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	reap(command, spawn->wait_all);
 }
 
+/* Waits for the end of the init process. Returns its exit status, or 128 + n with *killed set if
+ * signal n ended it. */
+static int spawn_wait(const struct sim_init *init, bool *killed)
+{
+	int status;
+
+	*killed = false;
+	if (TEMP_FAILURE_RETRY(waitpid(init->pid, &status, 0)) < 0)
+		return complain(STATUS_FAILED, "cannot wait for the simulation (%s)",
+				strerror(errno));
+	*killed = WIFSIGNALED(status);
+	return exit_status(status);
+}
+
 void spawn_init(const struct spawn *spawn, struct sim_init *out)
 {
 	const unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD;
@@ -179,23 +193,6 @@ void spawn_go(const struct sim_init *init)
 		    strerror(errno));
 }
 
-int spawn_command_pidfd(const struct sim_init *init)
-{
-	return fd_receive(init->control);
-}
-
-int spawn_wait(const struct sim_init *init, bool *killed)
-{
-	int status;
-
-	*killed = false;
-	if (TEMP_FAILURE_RETRY(waitpid(init->pid, &status, 0)) < 0)
-		return complain(STATUS_FAILED, "cannot wait for the simulation (%s)",
-				strerror(errno));
-	*killed = WIFSIGNALED(status);
-	return exit_status(status);
-}
-
 void watch_signals(sigset_t *out)
 {
 	sigemptyset(out);
@@ -226,7 +223,7 @@ static void hand_on(const struct watch *watch, int command)
 static void *watch_main(void *arg)
 {
 	struct watch *watch = arg;
-	int command = spawn_command_pidfd(watch->init);
+	int command = fd_receive(watch->init->control); /* -1: there is none */
 	struct pollfd fds[] = {
 		{.fd = watch->init->pidfd, .events = POLLIN},
 		{.fd = command < 0 ? -1 : watch->signals, .events = POLLIN},

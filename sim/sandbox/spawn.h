@@ -44,11 +44,6 @@ struct sim_init {
 void spawn_init(const struct spawn *spawn, struct sim_init *out);
 /* Lets the init process start the command. From here on the listener must be served. */
 void spawn_go(const struct sim_init *init);
-/* Receives the command's pidfd; -1 if there is none. Blocks. */
-int spawn_command_pidfd(const struct sim_init *init);
-/* Waits for the end of the init process. Returns its exit status, or 128 + n with *killed set if
- * signal n ended it. */
-int spawn_wait(const struct sim_init *init, bool *killed);
 
 /* ---- the thread that runs beside the simulated driver: it forwards signals to the command and
  * detects the end of the simulation ---- */

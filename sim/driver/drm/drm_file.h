@@ -72,7 +72,7 @@ void gem_release(struct drm_file *file);
 /* ---- drm_info.c ---- */
 /* AMDGPU_INFO. Returns 0; -EINVAL for an unknown query or a bad pointer; -ENOENT for a sensor;
  * -EFAULT. */
-int drm_info(struct call *call);
+int drm_info(struct call *call, struct drm_file *file);
 
 /* Stores @thing under the lowest free number. Returns the number (from 1), or -ENOMEM. */
 int number_take(struct numbered *numbered, void *thing);

@@ -163,12 +163,13 @@ static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply
 	}
 }
 
-int drm_info(struct call *call)
+int drm_info(struct call *call, struct drm_file *file)
 {
 	const struct drm_amdgpu_info *a = (void *)call->data;
 	union reply info;
 	int n;
 
+	(void)file;
 	if (!a->return_size || !a->return_pointer)
 		return -EINVAL;
 	memset(&info, 0, sizeof info);

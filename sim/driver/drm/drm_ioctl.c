@@ -64,12 +64,6 @@ static int get_cap(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-static int info(struct call *call, struct drm_file *file)
-{
-	(void)file;
-	return drm_info(call);
-}
-
 static char something; /* stored for an object that only has a number */
 
 static int context(struct call *call, struct drm_file *file)
@@ -167,7 +161,7 @@ static const struct drm_ioctl {
 	[AMDGPU(CTX)] = {context, sizeof(union drm_amdgpu_ctx), true},
 	[AMDGPU(BO_LIST)] = {list, sizeof(union drm_amdgpu_bo_list), true},
 	[AMDGPU(CS)] = {no_ring, sizeof(union drm_amdgpu_cs), false},
-	[AMDGPU(INFO)] = {info, sizeof(struct drm_amdgpu_info), false},
+	[AMDGPU(INFO)] = {drm_info, sizeof(struct drm_amdgpu_info), false},
 	[AMDGPU(GEM_METADATA)] = {gem_metadata, sizeof(struct drm_amdgpu_gem_metadata), true},
 	[AMDGPU(GEM_WAIT_IDLE)] = {gem_wait_idle, sizeof(union drm_amdgpu_gem_wait_idle), true},
 	[AMDGPU(GEM_VA)] = {gem_va, sizeof(struct drm_amdgpu_gem_va), true},

@@ -58,11 +58,6 @@ static long timed_futex_waitv(const long a[6])
 			     deadline_of(clock, t));
 }
 
-static long selected(const long a[6], const struct timespec *t, const sigset_t *mask)
-{
-	return pselect((int)a[0], (fd_set *)a[1], (fd_set *)a[2], (fd_set *)a[3], t, mask);
-}
-
 /* Returns as the C library does. Only select() writes what is left of the time: the time of the
  * other calls may lie in read-only memory, which the kernel tolerates. */
 static long wait_for_events(long nr, const long a[6])
@@ -79,8 +74,9 @@ static long wait_for_events(long nr, const long a[6])
 		return select((int)a[0], (fd_set *)a[1], (fd_set *)a[2], (fd_set *)a[3],
 			      (struct timeval *)a[4]);
 	case SYS_pselect6: /* the last argument points to the mask and its size */
-		return selected(a, (const struct timespec *)a[4],
-				a[5] ? *(const sigset_t **)a[5] : NULL);
+		return pselect((int)a[0], (fd_set *)a[1], (fd_set *)a[2], (fd_set *)a[3],
+			       (const struct timespec *)a[4],
+			       a[5] ? *(const sigset_t **)a[5] : NULL);
 	case SYS_epoll_wait:
 		return epoll_wait((int)a[0], events, (int)a[2], (int)a[3]);
 	case SYS_epoll_pwait:

@@ -27,11 +27,6 @@ static __thread struct {
 	uint64_t step_ns;
 } spin __attribute__((tls_model("initial-exec")));
 
-static bool is_driver(unsigned long command)
-{
-	return _IOC_TYPE(command) == 'K' || _IOC_TYPE(command) == 'd';
-}
-
 static bool waits_for_events(unsigned long command)
 {
 	return _IOC_TYPE(command) == 'K' && _IOC_NR(command) == WAIT_EVENTS_NR;
@@ -76,7 +71,7 @@ EXPORT int interposed_ioctl(int fd, unsigned long command, ...)
 	va_start(list, command);
 	argument = va_arg(list, long);
 	va_end(list);
-	if (!is_driver(command) || !time_page())
+	if ((_IOC_TYPE(command) != 'K' && _IOC_TYPE(command) != 'd') || !time_page())
 		return (int)returned(raw(SYS_ioctl, fd, (long)command, argument, 0, 0, 0));
 	return (int)returned(call_driver(fd, command, argument));
 }

@@ -119,12 +119,6 @@ static bool is_valid_timeval(const struct timeval *t)
 	return t->tv_sec >= 0 && t->tv_usec >= 0 && t->tv_usec < 1000000;
 }
 
-static struct itimerspec spec_of(const struct itimerval *t)
-{
-	return (struct itimerspec){{t->it_interval.tv_sec, t->it_interval.tv_usec * 1000},
-				   {t->it_value.tv_sec, t->it_value.tv_usec * 1000}};
-}
-
 /* Converts to microseconds. Time that is left is never rounded to 0, which would mean that the
  * timer is not armed. */
 static struct itimerval val_of(const struct itimerspec *t)
@@ -168,7 +162,9 @@ EXPORT int setitimer(__itimer_which_t which, const struct itimerval *restrict ne
 	if (new && (!is_valid_timeval(&new->it_value) || !is_valid_timeval(&new->it_interval)))
 		return (int)returned(-EINVAL);
 	if (new)
-		spec = spec_of(new);
+		spec = (struct itimerspec){
+			{new->it_interval.tv_sec, new->it_interval.tv_usec * 1000},
+			{new->it_value.tv_sec, new->it_value.tv_usec * 1000}};
 	r = set_real(&spec, old ? &before : NULL);
 	if (!r && old)
 		*old = val_of(&before);
@@ -213,11 +209,6 @@ EXPORT useconds_t ualarm(useconds_t us, useconds_t interval_us)
 	if (setitimer(ITIMER_REAL, &new, &old))
 		return (useconds_t)-1;
 	return (useconds_t)(old.it_value.tv_sec * 1000000 + old.it_value.tv_usec);
-}
-
-static timer_t timer_id(long made)
-{
-	return (timer_t)(ID_BASE | (unsigned long)(made >> 32));
 }
 
 /* Returns true if the supervisor keeps this timer. */
@@ -265,7 +256,7 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_
 		made = make_signal(clock, event ? event : &alarm_event);
 	if (made < 0)
 		return (int)returned(made);
-	*timer = timer_id(made);
+	*timer = (timer_t)(ID_BASE | (unsigned long)(made >> 32));
 	return 0;
 }
 
