@@ -63,7 +63,7 @@ struct sim_config {
 	enum kfdabi_kernel kernel;    /* driver rules to follow */
 	enum kfdabi_rule broken_rule; /* rule to break (--break); KFDABI_RULE_NONE: none */
 
-	/* virtual time: threads run in an order drawn from it (sim/host/cores.h); 0: off */
+	/* virtual time: threads run in an order drawn from it (sim/host/virtual.c); 0: off */
 	uint64_t seed;
 
 	double time_scale; /* > 0; 0.1: the GPU is ten times slower */

@@ -49,6 +49,10 @@ void sim_counts_in(struct sim *sim, uint64_t pid_namespace);
  * simulation, which must not run yet. Returns 0 or a negative errno. */
 int sim_virtual(struct sim *sim, int page_fd, pid_t init);
 
+/* Applies the placement of a simulation with a seed to the calling process and its future children.
+ * Failures are ignored. */
+void cores_of_sim(void);
+
 /* Serves the notifications of @listener_fd and advances the GPUs until @stop_fd is readable or no
  * task is left under the filter. Returns 0, or a negative errno. */
 int sim_run(struct sim *sim, int listener_fd, int stop_fd);

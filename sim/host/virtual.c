@@ -19,6 +19,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -26,9 +27,9 @@
 #include "common/clock.h"
 #include "sim/driver/process.h"
 #include "sim/host/bypass.h"
-#include "sim/host/cores.h"
 #include "sim/host/idle.h"
 #include "sim/host/kernel_wait.h"
+#include "sim/host/sim.h"
 #include "sim/host/sim_priv.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
@@ -469,6 +470,53 @@ static void thread_ended(void *context, pid_t tid)
 	time_slots_end(loop->sim->time, tid);
 	timers_end(loop->sim->timers, tid);
 	bypass_end(loop->bypass, tid);
+}
+
+/*
+ * CPU placement for a simulation whose threads take turns (kfdsim --seed). All of them share one core,
+ * and each runs until it sleeps, so that threads that are runnable at the same instant run in the
+ * order in which they were woken. A thread that runs for 100 ms without a sleep goes behind the others
+ * (sched_rr_timeslice_ms). This needs the privilege to set a real-time priority. Without it the
+ * threads are only not preempted by each other's wake-ups (SCHED_BATCH). The supervisor uses the
+ * other cores. Failures are ignored.
+ */
+
+/* Returns the last core that the caller may use; -1 if it is unknown. */
+static int core_of_sim(const cpu_set_t *allowed)
+{
+	for (int core = CPU_SETSIZE - 1; core >= 0; core--)
+		if (CPU_ISSET(core, allowed))
+			return core;
+	return -1;
+}
+
+void cores_of_sim(void)
+{
+	const struct sched_param none = {0}, lowest = {.sched_priority = 1};
+	cpu_set_t cores;
+	int core = sched_getaffinity(0, sizeof(cores), &cores) ? -1 : core_of_sim(&cores);
+
+	if (core >= 0) {
+		CPU_ZERO(&cores);
+		CPU_SET(core, &cores);
+		sched_setaffinity(0, sizeof(cores), &cores);
+	}
+	/* Use round robin, not FIFO: a thread that spins until another thread acts would otherwise
+	 * keep that thread from the core forever. */
+	if (sched_setscheduler(0, SCHED_RR, &lowest))
+		sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+/* Excludes the simulation's core from the calling thread's affinity, if there is another core. */
+static void cores_of_supervisor(void)
+{
+	cpu_set_t cores;
+	int core = sched_getaffinity(0, sizeof(cores), &cores) ? -1 : core_of_sim(&cores);
+
+	if (core < 0 || CPU_COUNT(&cores) == 1)
+		return;
+	CPU_CLR(core, &cores);
+	sched_setaffinity(0, sizeof(cores), &cores);
 }
 
 int virtual_loop(struct sim *sim, int stop_fd)

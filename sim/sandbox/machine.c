@@ -8,7 +8,6 @@
 
 #include "sim/sandbox/say.h"
 
-#define VENDOR_AMD 0x1002u
 #define FIRST_BUS 0x03u /* first PCI bus that is tried */
 #define LAST_BUS 0xffu
 #define GFX942 90402u

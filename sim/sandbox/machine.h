@@ -11,6 +11,8 @@
 #include "sim/sandbox/profile.h"
 
 #define MACHINE_GPUS_MAX 8u
+#define VENDOR_AMD 0x1002u
+#define SIMD_ID_BASE 2147487744u
 
 struct machine_gpu {
 	unsigned bus; /* PCI bus; domain, device and function are 0 */
@@ -40,5 +42,11 @@ void machine_new(struct machine *machine, const struct profile *profile, unsigne
 		 enum kfdabi_kernel kernel);
 /* Returns the capability flags of a node, as in the topology under the machine's kernel. */
 uint32_t machine_capability(const struct machine *machine);
+
+/* Writes the sysfs files of the GPUs, which do not change later, into the tree (mounts.h): the KFD
+ * topology, and those of pci_write(). In topology.c. */
+void topology_write(const struct machine *machine);
+/* Writes the PCI and DRM devices and the driver's module. In pci.c. */
+void pci_write(const struct machine *machine);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,9 +24,7 @@
 #include "sim/sandbox/mounts.h"
 #include "sim/sandbox/options.h"
 #include "sim/sandbox/say.h"
-#include "sim/sandbox/seccomp_filter.h"
 #include "sim/sandbox/spawn.h"
-#include "sim/sandbox/topology.h"
 
 /* The file of --report (docs/reference/kfdsim-report.md). */
 static struct {
@@ -183,11 +182,13 @@ static void check_time_support(void)
 /* Checks what can be checked before anything is created. */
 static void check_place(const struct sim_options *o)
 {
+	struct seccomp_notif_sizes sizes;
+
 	if (!access(SIMULATION_JSON, F_OK))
 		die(STATUS_IMPOSSIBLE,
 		    "this process is already in a simulation, and simulations cannot be nested: start "
 		    "kfdsim outside");
-	if (!filter_supported())
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes))
 		die(STATUS_IMPOSSIBLE,
 		    "this kernel has no seccomp user notification: Linux 5.9 or later with "
 		    "CONFIG_SECCOMP_FILTER is needed");

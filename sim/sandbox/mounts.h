@@ -5,15 +5,15 @@
  * addition to, the host's /dev, /sys and /run. All mounts are private to this namespace, so nothing
  * is left behind: the kernel removes them with the last process of the namespace.
  *
- * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (topology.h),
+ * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (machine.h),
  * mounts_devices() in the supervisor; mounts_sim() in the init process of the simulation.
  */
 #ifndef KFDSHIM_SIM_SANDBOX_MOUNTS_H
 #define KFDSHIM_SIM_SANDBOX_MOUNTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 
-#include "sim/sandbox/root.h"
 #include "sim/sandbox/tree.h"
 
 /* The sysfs directory of /dev/kfd, with the topology and simulation.json. */
@@ -30,6 +30,38 @@ struct tree {
 	int time_page; /* file TIME_PAGE; -1: the simulation runs in real time */
 };
 
+/* ---- root.c: --root ----
+ * Runs the simulation's own /proc, /sys, /dev and /run on top of another system's directory. The new
+ * root is a tmpfs into which the entries of that directory are bind-mounted, so that nothing is
+ * created in the directory itself. The working directory and the directory of the kfdsim executable
+ * are bind-mounted at their own paths. */
+struct root {
+	char directory[PATH_MAX]; /* absolute; empty: no other root */
+	char cwd[PATH_MAX];	  /* absolute */
+	char programs[PATH_MAX];
+};
+
+/* Fills *root. `directory`: the new root, NULL: none. Called before anything is mounted. */
+void root_find(struct root *root, const char *directory);
+/* Builds the new root. Called in the simulation's mount namespace, while the tree (mounts.h)
+ * is still visible and everything except /run is in place. Returns the new root directory, owned
+ * by the caller. */
+int root_build(const struct root *root, bool virtual_time);
+/* Changes the root directory and closes fd. Called when /run is in place, too. */
+void root_enter(int fd);
+
+/* ---- two directories shown as one, without overlayfs: user namespaces cannot use overlayfs for
+ * sysfs, and it would hide later changes of the lower tree ---- */
+/*
+ * Makes every entry of the directory `real` visible in the directory `fake`, unless `fake` has an
+ * entry of that name: directories and files by recursive bind mounts, symbolic links by links with
+ * the same text. If both have a directory of that name, its entries are merged, except for the
+ * directories of `fake` that are listed in `opaque` (a NULL-terminated list of paths). Entries that
+ * have disappeared in the meantime or that the caller cannot access are left out.
+ */
+void merge(const char *real, const char *fake, const char *const *opaque);
+
+/* ---- mounts.c ---- */
 /* Creates the private mount namespace. Without the privilege to do so, creates it inside a new user
  * namespace that maps only the caller. Must be called before any thread is started (unshare(2)). */
 void mounts_enter(void);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "sim/sandbox/topology.h"
+#include "sim/sandbox/machine.h"
 #include "sim/sandbox/tree.h"
 
 #define CLASS_DISPLAY_OTHER 0x038000u

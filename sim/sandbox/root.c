@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/sandbox/root.h"
+#include "sim/sandbox/mounts.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,13 +2,18 @@
 #include "sim/sandbox/spawn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -20,10 +25,9 @@
 
 #include "common/fd_pass.h"
 #include "common/wait.h"
-#include "sim/host/cores.h"
+#include "sim/host/sim.h"
 #include "sim/sandbox/mounts.h"
 #include "sim/sandbox/say.h"
-#include "sim/sandbox/seccomp_filter.h"
 
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
@@ -98,11 +102,92 @@ static _Noreturn void reap(pid_t command, bool wait_all)
 	}
 }
 
+/*
+ * The seccomp filter of the simulation. It notifies the supervisor of
+ * - ioctl() with a command of type 'K' (KFD, but also the console) or 'd' (DRM);
+ * - process_vm_readv() and process_vm_writev();
+ * - on request, openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC), which is how libkmod reads
+ *   /proc/modules.
+ *
+ * All other system calls run at full speed.
+ */
+
+/* The type byte of an ioctl command. */
+#define IOCTL_TYPE_MASK 0xff00u
+
+static int add_rules(scmp_filter_ctx filter, bool trap_open)
+{
+	static const char types[] = {'K', 'd'};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(types) && !rc; i++)
+		rc = seccomp_rule_add(
+			filter, SCMP_ACT_NOTIFY, SCMP_SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_TYPE_MASK, (scmp_datum_t)types[i] << 8));
+	if (!rc)
+		rc = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(process_vm_readv), 0);
+	if (!rc)
+		rc = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(process_vm_writev), 0);
+	/* The mask limits the comparison to the low 32 bits, because the kernel ignores the high
+	 * bits of these arguments. */
+	if (!rc && trap_open)
+		rc = seccomp_rule_add(
+			filter, SCMP_ACT_NOTIFY, SCMP_SYS(openat), 2,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, (uint32_t)AT_FDCWD),
+			SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffffu, O_RDONLY | O_CLOEXEC));
+	return rc;
+}
+
+/* Loads the filter and returns the listener or a negative errno. seccomp_load() turns EBUSY into
+ * EFAULT (libseccomp 2.5.4), so the program is exported and loaded here. */
+static int load(scmp_filter_ctx filter)
+{
+	struct sock_filter code[256];
+	struct sock_fprog program = {.filter = code};
+	int fd = memfd_create("filter", MFD_CLOEXEC);
+	ssize_t n;
+	long rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = seccomp_export_bpf(filter, fd);
+	n = rc ? 0 : pread(fd, code, sizeof(code), 0);
+	close(fd);
+	if (rc)
+		return (int)rc;
+	if (n <= 0 || n == sizeof(code))
+		return -E2BIG;
+	program.len = (unsigned short)((size_t)n / sizeof(code[0]));
+	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		     &program);
+	return rc < 0 ? -errno : (int)rc;
+}
+
+/* Installs the filter for the calling thread and all its future children. Needs CAP_SYS_ADMIN in the
+ * user namespace. Does not set no_new_privs, so that setuid programs continue to work. Returns the
+ * listener (close-on-exec) or a negative errno; -EBUSY: the thread already has a listener. */
+static int notify_filter_install(bool trap_open)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int rc;
+
+	if (!filter)
+		return -ENOMEM;
+	/* Allow 32-bit programs, because the driver refuses them anyway (EPERM at open). */
+	rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
+	if (!rc)
+		rc = add_rules(filter, trap_open);
+	if (!rc)
+		rc = load(filter);
+	seccomp_release(filter);
+	return rc;
+}
+
 /* The init process: mounts the file systems, installs the filter, sends the listener to the
  * supervisor, waits for its "go ahead", starts the command and reaps. */
 static _Noreturn void init_main(const struct spawn *spawn, int control)
 {
-	int listener, pidfd, rc;
+	int listener, pidfd;
 	pid_t command;
 	char byte;
 
@@ -111,14 +196,14 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 		die(STATUS_FAILED, "cannot tie the simulation to kfdsim (%s)", strerror(errno));
 	prctl(PR_SET_NAME, "kfdsim-init");
 	mounts_sim(spawn->root, spawn->virtual_time);
-	rc = notify_filter_install(spawn->trap_open, &listener);
-	if (rc == -EBUSY)
+	listener = notify_filter_install(spawn->trap_open);
+	if (listener == -EBUSY)
 		die(STATUS_IMPOSSIBLE,
 		    "this process already has a seccomp listener (of another kfdsim, or "
 		    "a container runtime), and there can be only one: start kfdsim "
 		    "outside");
-	if (rc)
-		die(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)", strerror(-rc));
+	if (listener < 0)
+		die(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)", strerror(-listener));
 	if (fd_send(control, listener))
 		_exit(STATUS_FAILED);
 	close(listener);

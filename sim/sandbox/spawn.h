@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "sim/sandbox/root.h"
+#include "sim/sandbox/mounts.h"
 
 struct spawn {
 	char *const *command; /* as for execvp() */
@@ -25,7 +25,7 @@ struct spawn {
 	bool virtual_time;
 	/* Wait for the last process of the simulation, not only for the command. */
 	bool wait_all;
-	bool turns;	       /* all threads share one core (sim/host/cores.h) */
+	bool turns;	       /* all threads share one core (sim/host/virtual.c) */
 	bool ignore_child;     /* start the command with SIGCHLD ignored */
 	bool ignore_file_size; /* start the command with SIGXFSZ ignored */
 	bool trap_open;	       /* the supervisor serves openat("/proc/modules") */

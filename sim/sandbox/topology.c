@@ -4,7 +4,7 @@
  * them out. Layout and names: the kernel's kfd_topology.c (6.12). Directory 0 is the CPU; node i of
  * the machine is directory i + 1.
  */
-#include "sim/sandbox/topology.h"
+#include "sim/sandbox/machine.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

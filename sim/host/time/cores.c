@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * With --seed the threads of the simulation take turns on one core (sim/host/cores.h). A thread
+ * With --seed the threads of the simulation take turns on one core (sim/host/virtual.c). A thread
  * that left that core, or had another policy, would run beside the others. Programs try both: the
  * HSA runtime allows its threads all cores, and kfdschedd sets a real-time priority. These calls
  * then do nothing and return success.
