@@ -30,6 +30,15 @@
  * exist. A cohort that has ended exists until it is reported; only one at a time does. */
 #define SLACK 2u
 
+/* Moves the next unused cohort and part of the first chunk to the spare lists. */
+static void unpack_pair(struct gpu *gpu)
+{
+	assert(gpu->fresh_pairs > 0); /* gpu_submit() has reserved it */
+	gpu->fresh_pairs--;
+	list_insert(&gpu->spare_cohorts, &gpu->chunks->pairs[gpu->fresh_pairs].cohort.node);
+	list_insert(&gpu->spare_parts, &gpu->chunks->pairs[gpu->fresh_pairs].part.node);
+}
+
 int cohorts_reserve(struct gpu *gpu, uint64_t more)
 {
 	uint64_t want = gpu->reserved + more;
@@ -46,13 +55,8 @@ int cohorts_reserve(struct gpu *gpu, uint64_t more)
 		/* Move the unused pairs of the last chunk to the spare lists. The pairs of the
 		 * new chunk are only written when they are needed, so that their memory is not
 		 * touched before. */
-		while (gpu->fresh_pairs > 0) {
-			gpu->fresh_pairs--;
-			list_insert(&gpu->spare_cohorts,
-				    &gpu->chunks->pairs[gpu->fresh_pairs].cohort.node);
-			list_insert(&gpu->spare_parts,
-				    &gpu->chunks->pairs[gpu->fresh_pairs].part.node);
-		}
+		while (gpu->fresh_pairs > 0)
+			unpack_pair(gpu);
 		chunk->next = gpu->chunks;
 		gpu->chunks = chunk;
 		gpu->fresh_pairs = n;
@@ -70,15 +74,6 @@ void cohorts_free(struct gpu *gpu)
 		free(gpu->chunks);
 		gpu->chunks = next;
 	}
-}
-
-/* Moves the next unused cohort and part of the first chunk to the spare lists. */
-static void unpack_pair(struct gpu *gpu)
-{
-	assert(gpu->fresh_pairs > 0); /* gpu_submit() has reserved it */
-	gpu->fresh_pairs--;
-	list_insert(&gpu->spare_cohorts, &gpu->chunks->pairs[gpu->fresh_pairs].cohort.node);
-	list_insert(&gpu->spare_parts, &gpu->chunks->pairs[gpu->fresh_pairs].part.node);
 }
 
 static struct part *part_take(struct gpu *gpu)
@@ -132,11 +127,9 @@ static void let_go(struct gpu *gpu, struct gpu_queue *queue, uint32_t wave_slots
 /* Gives the units of all parts back to their XCCs. */
 static void give_back(struct gpu *gpu, const struct cohort *cohort)
 {
-	const struct list *node;
 	uint32_t wave_slots = wg_wave_slots(cohort);
 
-	for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
-		const struct part *part = list_entry(node, struct part, node);
+	FOR_LIST (const struct part, part, &cohort->parts, node) {
 		struct xcc *xcc = &gpu->xccs[part->xcc];
 
 		xcc_give(xcc, part->cus, part->layers * wave_slots);
@@ -243,10 +236,8 @@ void cohort_emit(struct gpu *gpu, struct gpu_event *event)
 	};
 	if (cohort->count > 0) {
 		uint32_t least = UINT32_MAX, most = 0;
-		struct list *node;
 
-		for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
-			const struct part *one = list_entry(node, struct part, node);
+		FOR_LIST (const struct part, one, &cohort->parts, node) {
 			uint32_t first = workgroup(gpu, one, 0);
 			uint32_t last = workgroup(gpu, one, one->count - 1);
 
@@ -308,9 +299,7 @@ bool queue_save(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (list_empty(&queue->running))
 		return false;
-	for (struct list *node = queue->running.next; node != &queue->running; node = node->next) {
-		struct cohort *cohort = list_entry(node, struct cohort, node);
-
+	FOR_LIST (struct cohort, cohort, &queue->running, node) {
 		cohort->remain = gpu->heap.entries[cohort->timer.pos].t - gpu->now;
 		cohort->saved_by = gpu->update_count;
 		heap_cancel(&gpu->heap, &cohort->timer);
@@ -329,13 +318,9 @@ static void run_again(struct gpu *gpu, struct cohort *cohort)
 {
 	struct gpu_queue *queue = cohort->queue;
 	uint32_t wave_slots = wg_wave_slots(cohort);
-	struct list *node;
 
-	for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
-		const struct part *part = list_entry(node, struct part, node);
-
+	FOR_LIST (const struct part, part, &cohort->parts, node)
 		xcc_hold(&gpu->xccs[part->xcc], part->cus, part->layers * wave_slots);
-	}
 	hold(gpu, queue, cohort->count * wave_slots);
 	queue->saved_wave_slots -= cohort->count * wave_slots;
 	list_remove(&cohort->node);

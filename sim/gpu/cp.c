@@ -5,8 +5,73 @@
  * A compute queue has a command processor of its own. An SDMA queue shares its engine: it uses the
  * engine for one packet (packet_ns and busy_ns), then the other queues of the engine have their
  * turn. A WAIT packet does not occupy the engine.
+ *
+ * Links, over which SDMA engines copy: the copies on a link share its bandwidth equally, and none of
+ * them is faster than its engine. Remaining work is counted in thousandths of a byte, because a
+ * bandwidth of b bytes per microsecond is b thousandths of a byte per nanosecond.
  */
 #include "sim/gpu/gpu_priv.h"
+
+#define THOUSANDTHS 1000u
+
+/* Subtracts the work that was done since copy_since at the present speed. */
+static void settle(const struct gpu *gpu, struct gpu_queue *queue)
+{
+	uint64_t span = gpu->now - queue->copy_since;
+	unsigned __int128 done = (unsigned __int128)span * queue->copy_speed;
+
+	queue->copy_left = done < queue->copy_left ? queue->copy_left - (uint64_t)done : 0;
+	queue->copy_since = gpu->now;
+}
+
+/* Recalculates the speed of all copies on the link, because their number has changed. */
+static void share_out(struct gpu *gpu, struct gpu_link *link)
+{
+	uint64_t speed;
+
+	if (link->n == 0)
+		return;
+	speed = link->bytes_us / link->n;
+	if (gpu->config.engine_bytes_us && speed > gpu->config.engine_bytes_us)
+		speed = gpu->config.engine_bytes_us;
+	speed = speed ? speed : 1;
+	FOR_LIST (struct gpu_queue, queue, &link->copies, on_link) {
+		uint64_t span;
+
+		settle(gpu, queue);
+		queue->copy_speed = speed;
+		span = queue->copy_left / speed + (queue->copy_left % speed > 0);
+		if (queue->cp_timer.pos != TIMER_IDLE)
+			heap_cancel(&gpu->heap, &queue->cp_timer);
+		heap_push(&gpu->heap, &queue->cp_timer, time_add(gpu->now, span));
+	}
+}
+
+/* Begins or continues the COPY packet of the queue. */
+static void link_start(struct gpu *gpu, struct gpu_queue *queue)
+{
+	struct gpu_link *link = &gpu->links[queue_packet(queue, queue->cp)->p.link];
+
+	list_insert(&link->copies, &queue->on_link);
+	link->n++;
+	queue->copy_since = gpu->now;
+	queue->copy_speed = 0;
+	share_out(gpu, link);
+}
+
+void link_stop(struct gpu *gpu, struct gpu_queue *queue)
+{
+	struct gpu_link *link = &gpu->links[queue_packet(queue, queue->cp)->p.link];
+
+	if (list_empty(&queue->on_link))
+		return;
+	settle(gpu, queue);
+	if (queue->cp_timer.pos != TIMER_IDLE)
+		heap_cancel(&gpu->heap, &queue->cp_timer);
+	list_remove(&queue->on_link);
+	link->n--;
+	share_out(gpu, link);
+}
 
 void cp_kick(struct gpu *gpu, struct gpu_queue *queue)
 {
@@ -45,9 +110,7 @@ static void engine_pick(struct gpu *gpu, struct engine *engine)
 {
 	if (engine->current || gpu->update_phase != UPDATE_NONE)
 		return;
-	for (struct list *node = engine->queues.next; node != &engine->queues; node = node->next) {
-		struct gpu_queue *queue = list_entry(node, struct gpu_queue, on_engine);
-
+	FOR_LIST (struct gpu_queue, queue, &engine->queues, on_engine) {
 		if (wants_engine(queue)) {
 			engine->current = queue;
 			/* Make it the first in turn, so that it is the first to continue after a
@@ -103,7 +166,9 @@ static void take_effect(struct gpu *gpu, struct gpu_queue *queue)
 		dispatch_begin(gpu, queue);
 		break;
 	case GPU_PACKET_COPY:
-		queue->copy_left = link_work(packet->p.bytes);
+		queue->copy_left = packet->p.bytes > UINT64_MAX / THOUSANDTHS
+					   ? UINT64_MAX
+					   : packet->p.bytes * THOUSANDTHS;
 		__attribute__((fallthrough));
 	case GPU_PACKET_WORK:
 		queue->phase = CP_WORK;
@@ -257,10 +322,8 @@ void cp_lose(struct gpu *gpu, struct gpu_queue *queue)
 
 bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event)
 {
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct gpu_queue *queue = gpu->queues[i];
-
-		if (!queue || queue->head >= queue->lost)
+	FOR_QUEUES (gpu, queue) {
+		if (queue->head >= queue->lost)
 			continue;
 		struct packet_run *packet = queue_packet(queue, queue->head);
 

@@ -113,8 +113,7 @@ static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, st
 	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;
 	struct list *node, *next;
 
-	for (node = waiting->next; node != waiting; node = node->next) {
-		struct seat *seat = list_entry(node, struct seat, waiting);
+	FOR_LIST (struct seat, seat, waiting, waiting) {
 		uint32_t room = room_of(gpu, xcc, seat, open), left = seat->rows - seat->row;
 
 		if (room == 0)

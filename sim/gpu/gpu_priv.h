@@ -20,13 +20,66 @@
 
 #include "sim/gpu/cu_set.h"
 #include "sim/gpu/gpu.h"
-#include "sim/gpu/list.h"
 
 #define XCCS_MAX 16u
 #define WAVE_SLOTS_CU_MAX 63u		      /* levels 0 .. 63 are bits of one word */
 #define ENGINES_MAX 64u			      /* of each kind */
 #define CLASSES 3u			      /* priority classes: low, medium, high */
 #define QUEUE_PACKETS_MAX (UINT64_C(1) << 20) /* per queue; -EAGAIN beyond */
+
+/* ---- lists ----
+ * Circular and doubly linked. The nodes are members of the linked objects, and the head is a node
+ * without an object. A node that is on no list points at itself. */
+
+struct list {
+	struct list *next, *prev;
+};
+
+#define list_entry(node, type, member) ((type *)((char *)(node)-offsetof(type, member)))
+
+/* Loops over the items of a list, which the body must not remove. */
+#define FOR_LIST(type, item, head, member)                                                         \
+	for (type *item = list_entry((head)->next, type, member); &item->member != (head);         \
+	     item = list_entry(item->member.next, type, member))
+
+static inline void list_init(struct list *head)
+{
+	head->next = head->prev = head;
+}
+
+static inline bool list_empty(const struct list *head)
+{
+	return head->next == head;
+}
+
+/* Inserts `node` before `at`; if `at` is the head of the list, at the end of the list. */
+static inline void list_insert(struct list *at, struct list *node)
+{
+	node->prev = at->prev;
+	node->next = at;
+	at->prev->next = node;
+	at->prev = node;
+}
+
+/* Removes the node from its list. Does nothing if the node is on no list. */
+static inline void list_remove(struct list *node)
+{
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+	list_init(node);
+}
+
+/* Moves all nodes of `from`, in their order, to the front of `to`. `from` is empty afterwards. */
+static inline void list_move_front(struct list *to, struct list *from)
+{
+	if (list_empty(from))
+		return;
+	from->prev->next = to->next;
+	to->next->prev = from->prev;
+	to->next = from->next;
+	from->next->prev = to;
+	list_init(from);
+}
 
 /* ---- heap.c: timers ---- */
 
@@ -155,7 +208,7 @@ struct gpu_queue {
 	enum cp_phase phase;
 	uint64_t remain;	   /* FETCH, WORK: ns left while the timer is not set */
 	struct gpu_timer cp_timer; /* set while the command processor (or engine) works */
-	uint64_t copy_left;	   /* COPY: thousandths of a byte left at copy_since; see link.c */
+	uint64_t copy_left;	   /* COPY: thousandths of a byte left at copy_since; see cp.c */
 	uint64_t copy_since, copy_speed;
 	bool announced; /* WAIT: the WAITING event was reported */
 	bool released;	/* WAIT: gpu_release() was called */
@@ -301,6 +354,11 @@ static inline struct packet_run *queue_packet(const struct gpu_queue *queue, uin
 
 /* ---- queue.c ---- */
 
+/* Loops over all queues. The body may end with `continue`, not with `break`. */
+#define FOR_QUEUES(gpu, queue)                                                                     \
+	for (uint32_t id_ = 0; id_ < (gpu)->n_ids; id_++)                                          \
+		for (struct gpu_queue *queue = (gpu)->queues[id_]; queue; queue = NULL)
+
 /* Returns the queue, or NULL. */
 struct gpu_queue *queue_find(const struct gpu *gpu, uint32_t id);
 /* Updates the counters up to now. Must be called before every change of queue->held or
@@ -406,13 +464,8 @@ void dispatch_begin(struct gpu *gpu, struct gpu_queue *queue);
 void dispatch_wait(struct gpu *gpu, struct gpu_queue *queue);
 void dispatch_unwait(const struct gpu *gpu, struct gpu_queue *queue);
 
-/* ---- link.c ---- */
-
-/* Returns the work of a copy for queue.copy_left, in thousandths of a byte. */
-uint64_t link_work(uint64_t bytes);
-/* link_start() begins or continues the COPY packet of the queue. link_stop() stops it and keeps the
- * remaining work in queue.copy_left. */
-void link_start(struct gpu *gpu, struct gpu_queue *queue);
+/* Stops the COPY packet of the queue, if it is on a link, and keeps the remaining work in
+ * queue.copy_left. */
 void link_stop(struct gpu *gpu, struct gpu_queue *queue);
 
 /* ---- oversubscription.c: assignment of slots ---- */

@@ -18,9 +18,9 @@ int client_join(struct gpu *gpu, struct gpu_queue *queue, uint64_t id)
 {
 	struct gpu_client *client = NULL;
 
-	for (struct list *node = gpu->clients.next; node != &gpu->clients; node = node->next)
-		if (list_entry(node, struct gpu_client, node)->id == id)
-			client = list_entry(node, struct gpu_client, node);
+	FOR_LIST (struct gpu_client, each, &gpu->clients, node)
+		if (each->id == id)
+			client = each;
 	if (!client) {
 		client = calloc(1, sizeof(*client));
 		if (!client)
@@ -78,24 +78,17 @@ static void choose(struct gpu *gpu, bool keep)
 {
 	const struct gpu_config *config = &gpu->config;
 	uint32_t clients = 0, slots = 0;
-	struct list *c, *q;
 
-	for (c = gpu->clients.next; c != &gpu->clients; c = c->next) {
-		struct gpu_client *client = list_entry(c, struct gpu_client, node);
-
+	FOR_LIST (struct gpu_client, client, &gpu->clients, node) {
 		client->chosen = false;
-		for (q = client->queues.next; q != &client->queues; q = q->next)
-			list_entry(q, struct gpu_queue, of_client)->chosen = false;
+		FOR_LIST (struct gpu_queue, queue, &client->queues, of_client)
+			queue->chosen = false;
 	}
 	for (enum pass pass = keep ? PASS_KEEP : PASS_READY; pass < PASSES; pass++)
-		for (c = gpu->clients.next; c != &gpu->clients; c = c->next) {
-			struct gpu_client *client = list_entry(c, struct gpu_client, node);
-
+		FOR_LIST (struct gpu_client, client, &gpu->clients, node) {
 			if (config->vmids && !client->chosen && clients == config->vmids)
 				continue;
-			for (q = client->queues.next; q != &client->queues; q = q->next) {
-				struct gpu_queue *queue =
-					list_entry(q, struct gpu_queue, of_client);
+			FOR_LIST (struct gpu_queue, queue, &client->queues, of_client) {
 				bool compute = !queue->engine;
 
 				if (!of_pass(queue, pass) ||
@@ -159,19 +152,14 @@ void runlist_fill(struct gpu *gpu)
 	const struct gpu_config *config = &gpu->config;
 	uint32_t compute = 0;
 
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i])
-			compute += gpu->queues[i]->mapped && !gpu->queues[i]->engine;
+	FOR_QUEUES (gpu, queue)
+		compute += queue->mapped && !queue->engine;
 	gpu->slicing = (config->vmids && gpu->n_clients > config->vmids) ||
 		       (config->cp_queues && compute > config->cp_queues);
 	if (gpu->slicing)
 		choose(gpu, true);
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct gpu_queue *queue = gpu->queues[i];
-
-		if (queue)
-			queue_set_on(gpu, queue, queue->mapped && (!gpu->slicing || queue->chosen));
-	}
+	FOR_QUEUES (gpu, queue)
+		queue_set_on(gpu, queue, queue->mapped && (!gpu->slicing || queue->chosen));
 }
 
 void runlist_start(struct gpu *gpu)
@@ -196,17 +184,12 @@ static bool change_slots(struct gpu *gpu, bool keep)
 	bool any = false;
 
 	choose(gpu, keep);
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct gpu_queue *queue = gpu->queues[i];
-
-		any |= queue && queue->chosen && !queue->on && ready(queue);
-	}
+	FOR_QUEUES (gpu, queue)
+		any |= queue->chosen && !queue->on && ready(queue);
 	if (!any)
 		return false;
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct gpu_queue *queue = gpu->queues[i];
-
-		if (!queue || !queue->mapped)
+	FOR_QUEUES (gpu, queue) {
+		if (!queue->mapped)
 			continue;
 		if (queue->chosen && !queue->on)
 			restored += queue->saved_wave_slots;
@@ -258,10 +241,8 @@ bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event)
 	}
 	gpu->switching = false;
 	gpu->hand_out = true;
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct gpu_queue *queue = gpu->queues[i];
-
-		if (!queue || !queue->mapped || !queue->chosen || queue->on)
+	FOR_QUEUES (gpu, queue) {
+		if (!queue->mapped || !queue->chosen || queue->on)
 			continue;
 		queue_set_on(gpu, queue, true);
 		queue_restore(gpu, queue, false);

@@ -59,9 +59,8 @@ static void update_start(struct gpu *gpu)
 	gpu->update_count++;
 	gpu->save_ns = save_cost(gpu, gpu_live_wave_slots(gpu));
 	runlist_stop(gpu);
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i])
-			queue_stop(gpu, gpu->queues[i]);
+	FOR_QUEUES (gpu, queue)
+		queue_stop(gpu, queue);
 	update->unmap_ns = time_add(update->unmap_ns, first_suspend(gpu, update));
 	gpu->copy_from = time_add(gpu->now, update->unmap_ns);
 	gpu->update_phase = UPDATE_UNMAP;
@@ -121,9 +120,8 @@ static void adopt(struct gpu *gpu, struct gpu_queue *queue)
 /* Applies the changes of the runlist update and chooses the queues that have a slot. */
 static void take_effect(struct gpu *gpu, const struct gpu_update *update)
 {
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i])
-			adopt(gpu, gpu->queues[i]);
+	FOR_QUEUES (gpu, queue)
+		adopt(gpu, queue);
 	for (size_t i = 0; i < update->n; i++) {
 		const struct gpu_change *change = &update->changes[i];
 		struct gpu_queue *queue = gpu->queues[change->queue];
@@ -142,9 +140,8 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	uint64_t live = 0;
 
 	take_effect(gpu, update);
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i] && gpu->queues[i]->on)
-			live += gpu->queues[i]->saved_wave_slots;
+	FOR_QUEUES (gpu, queue)
+		live += queue->on ? queue->saved_wave_slots : 0;
 	if (live > gpu->wave_slots)
 		live = gpu->wave_slots;
 	gpu->update_phase = UPDATE_MAP;
@@ -182,10 +179,8 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
 		gpu->xccs[x].hand_out = true;
 	runlist_fill(gpu); /* queues may have been removed since UNMAPPED */
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct gpu_queue *queue = gpu->queues[i];
-
-		if (!queue || !queue->on)
+	FOR_QUEUES (gpu, queue) {
+		if (!queue->on)
 			continue;
 		queue_restore(gpu, queue, true);
 		cp_start(gpu, queue);

@@ -49,9 +49,8 @@ void gpu_free(struct gpu *gpu)
 {
 	if (!gpu)
 		return;
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i])
-			queue_free(gpu, gpu->queues[i]);
+	FOR_QUEUES (gpu, queue)
+		queue_free(gpu, queue);
 	while (gpu->updates) {
 		struct gpu_update *next = gpu->updates->next;
 

@@ -60,12 +60,9 @@ static void share_out(struct gpu *gpu)
 	if (!each)
 		return;
 	gpu->unshared_ns %= gpu->clients_busy;
-	for (struct list *node = gpu->clients.next; node != &gpu->clients; node = node->next) {
-		struct gpu_client *client = list_entry(node, struct gpu_client, node);
-
+	FOR_LIST (struct gpu_client, client, &gpu->clients, node)
 		if (client->busy)
 			client->share_ns += each;
-	}
 }
 
 /* Updates the counts of running queues and clients, and the run time of the client. */
@@ -143,29 +140,17 @@ void gpu_times(const struct gpu *gpu, struct gpu_times *out)
 	*out = gpu->times;
 }
 
-/* NULL: the client has no queue on this GPU. */
-static const struct gpu_client *find(const struct gpu *gpu, uint64_t id)
-{
-	for (const struct list *node = gpu->clients.next; node != &gpu->clients;
-	     node = node->next) {
-		const struct gpu_client *client = list_entry(node, struct gpu_client, node);
-
-		if (client->id == id)
-			return client;
-	}
-	return NULL;
-}
-
 struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t id)
 {
-	const struct gpu_client *client = find(gpu, id);
 	struct gpu_client_run run = {0};
 
-	if (client)
-		run = (struct gpu_client_run){.ns = client->run_ns, .share_ns = client->share_ns};
-	if (client && client->busy) {
-		run.ns += gpu->now - client->busy_since;
-		run.share_ns += gpu->unshared_ns / gpu->clients_busy;
-	}
+	FOR_LIST (const struct gpu_client, client, &gpu->clients, node)
+		if (client->id == id) {
+			run = (struct gpu_client_run){client->run_ns, client->share_ns};
+			if (client->busy) {
+				run.ns += gpu->now - client->busy_since;
+				run.share_ns += gpu->unshared_ns / gpu->clients_busy;
+			}
+		}
 	return run;
 }
