@@ -39,10 +39,10 @@ MAY_INCLUDE = {
     **dict.fromkeys(SIM_BASE, "common kfd sim/gpu sim/host/config.h sim/host/profile_keys.def"),
     "sim/driver": " ".join(["common kfd sim/gpu", *SIM_BASE]),
     "sim/cp": " ".join(["common kfd sim/gpu sim/driver", *SIM_BASE]),
-    "sim/host": " ".join(["common kfd sim/gpu sim/driver sim/host/time/page.h sim/host/time/timer_call.h", *SIM_BASE]),
+    "sim/host": " ".join(["common kfd sim/gpu sim/driver sim/host/time/page.h", *SIM_BASE]),
     "sim/sandbox": "common kfd sim/host",
-    # The libraries that a simulation preloads into programs: the C library alone. Two headers of
-    # sim/host/time are their contract with sim/host.
+    # The libraries that a simulation preloads into programs: the C library alone. One header of
+    # sim/host/time is their contract with sim/host.
     "sim/host/time": "",
     "sim/sandbox/stat": "",
     "tools/kernels": "",

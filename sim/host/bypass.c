@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "sim/host/bypass.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -81,8 +81,7 @@ static const struct kernel_call {
 	WAITS(clone),
 	WAITS(clone3),
 	WAITS(vfork),
-	WAITS(execve),
-};
+	WAITS(execve)};
 
 static const struct kernel_call *call_of(long nr)
 {

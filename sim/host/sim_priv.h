@@ -126,7 +126,7 @@ struct virtual_counts {
 	uint64_t jumps;
 	json_t *first_jumps; /* the first jumps, with the places where the threads waited */
 	json_t *standstill;  /* where the threads waited in a deadlock; NULL: no deadlock */
-	json_t *bypasses;    /* see bypass.h; NULL until the loop has ended */
+	json_t *bypasses;    /* see kernel_wait.h; NULL until the loop has ended */
 };
 
 /* A caller's fd and its open file. */

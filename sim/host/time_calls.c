@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The calls of the time library to the supervisor (sim/host/time/page.h, timer_call.h). */
+/* The calls of the time library to the supervisor (sim/host/time/page.h). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sim/host/time/timer_call.h"
+#include "sim/host/time/page.h"
 
 struct time_page;
 struct timers;

@@ -26,7 +26,6 @@
 
 #include "common/clock.h"
 #include "sim/driver/process.h"
-#include "sim/host/bypass.h"
 #include "sim/host/idle.h"
 #include "sim/host/kernel_wait.h"
 #include "sim/host/sim.h"

@@ -60,25 +60,17 @@ static void parse_scale(const char *text, double *out)
 		    SCALE_MIN, SCALE_MAX, text);
 }
 
-static void parse_gpus(const char *text, unsigned *out)
+/* Parses a whole number from 1 to @most. Ends the process with @wanted, which describes it. */
+static uint64_t parse_whole(const char *text, uint64_t most, const char *wanted)
 {
 	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (end == text || *end || *text == '-' || value < 1 || value > MACHINE_GPUS_MAX)
-		die(STATUS_USAGE, "--gpus must be a whole number from 1 to %u, not '%s'",
-		    MACHINE_GPUS_MAX, text);
-	*out = (unsigned)value;
-}
-
-static void parse_seed(const char *text, uint64_t *out)
-{
-	char *end;
+	uint64_t value;
 
 	errno = 0;
-	*out = strtoull(text, &end, 10);
-	if (end == text || *end || *text == '-' || errno || !*out)
-		die(STATUS_USAGE, "--seed must be a whole number above 0, not '%s'", text);
+	value = strtoull(text, &end, 10);
+	if (end == text || *end || *text == '-' || errno || !value || value > most)
+		die(STATUS_USAGE, "%s, not '%s'", wanted, text);
+	return value;
 }
 
 static void parse_kernel(const char *text, int *out)
@@ -105,7 +97,8 @@ static void parse_option(struct sim_options *o, int option, char **argv)
 		o->gpu = optarg;
 		break;
 	case 'n':
-		parse_gpus(optarg, &o->gpus);
+		o->gpus = (unsigned)parse_whole(optarg, MACHINE_GPUS_MAX,
+						"--gpus must be a whole number from 1 to 8");
 		break;
 	case 'k':
 		parse_kernel(optarg, &o->kernel);
@@ -118,7 +111,7 @@ static void parse_option(struct sim_options *o, int option, char **argv)
 		o->virtual_time = option == 'v';
 		break;
 	case 'S':
-		parse_seed(optarg, &o->seed);
+		o->seed = parse_whole(optarg, UINT64_MAX, "--seed must be a whole number above 0");
 		break;
 	case 's':
 		if (o->nsets == OPTIONS_SETS_MAX)

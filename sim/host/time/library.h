@@ -205,13 +205,4 @@ struct next_calls {
  * handler. Any thread. */
 const struct next_calls *next(void);
 
-/* ---- timers.c, timer_threads.c ---- */
-/* Makes a TIME_IOC_TIMER call (timer_call.h), again after a signal handler has run.
- * Returns the operation's result, or a negative errno. Any thread. */
-long timer_call(uint64_t what, uint64_t number, uint64_t first, uint64_t second);
-
-/* Makes a timer of @clock that starts a thread at each expiration (SIGEV_THREAD).
- * Returns as TIME_OP_MAKE, or a negative errno. */
-long timer_thread_make(clockid_t clock, const struct sigevent *event);
-
 #endif

@@ -36,7 +36,7 @@
 /* Returns a file descriptor that becomes readable when the caller's slot is due. The argument is a
  * file descriptor to replace, or -1. */
 #define TIME_IOC_EVENT _IO('K', 0xf1)
-/* Performs an operation on a timer (sim/host/time/timer_call.h). */
+/* Performs an operation on a timer (see below). */
 #define TIME_IOC_TIMER _IO('K', 0xf2)
 
 /* F_SETSIG marks of event file descriptors and of timers. fcntl(F_GETSIG) returns the mark, which
@@ -82,5 +82,59 @@ struct time_page {
 	_Atomic uint64_t posix_timers;
 	struct time_slot slots[TIME_SLOTS];
 };
+
+/*
+ * ---- timers: the arguments of TIME_IOC_TIMER ----
+ * The supervisor keeps all timers and fires them. The program's timer file descriptor is an eventfd,
+ * which returns the same 8-byte count when it is read. So fork(), dup() and passing it to another
+ * process need no work in the process. The call is ioctl(-1, TIME_IOC_TIMER, what, number, value,
+ * value). The kernel itself would refuse it, and it reaches the supervisor with all of its arguments.
+ */
+
+enum time_op {
+	/* Makes a timer of the kind in TIME_WHAT_KIND. The number is the thread that a
+	 * TIME_KIND_THREAD signals; the values are the offset of the timer's clock from
+	 * CLOCK_MONOTONIC, and sigev_value. Returns the timer's number << 32 | its file
+	 * descriptor. */
+	TIME_OP_MAKE,
+	/* Arms the timer: it expires at the first value (0: never), and again after each second
+	 * value (0: once). The first value counts from now; with TIME_WHAT_ABSOLUTE it is a time
+	 * of the timer's clock. Returns the time that was left before the call (0: it was not
+	 * armed). */
+	TIME_OP_SET,
+	TIME_OP_LEFT,	  /* returns the time until the next expiration */
+	TIME_OP_INTERVAL, /* returns the interval */
+	TIME_OP_OVERRUN,  /* returns the number of expirations without a signal of their own */
+	TIME_OP_DELETE,
+	TIME_OP_EXEC, /* deletes the timers that a program does not inherit by execve() */
+};
+
+/* What the number identifies. */
+enum time_space {
+	TIME_SPACE_FD, /* a file descriptor of the caller */
+	TIME_SPACE_ID, /* a timer of the caller's process, as TIME_OP_MAKE returned it */
+	/* ITIMER_REAL of the caller's process, which exists once it is set. */
+	TIME_SPACE_REAL,
+};
+
+enum time_kind {
+	TIME_KIND_FD,	   /* timerfd_create() */
+	TIME_KIND_SIGNAL,  /* a signal to the process */
+	TIME_KIND_THREAD,  /* a signal to one thread of it */
+	TIME_KIND_NOTHING, /* SIGEV_NONE */
+	TIME_KIND_HELPER,  /* an eventfd for a thread of the time library */
+	TIME_KIND_REAL,	   /* ITIMER_REAL */
+};
+
+/* Composes @what: operation and space; when a timer is made, also its kind, the number of the
+ * signal and the flags of timerfd_create(). */
+#define TIME_WHAT(op, space) ((uint64_t)(op) | (uint64_t)(space) << 8)
+#define TIME_WHAT_KIND(kind, signal, flags)                                                        \
+	((uint64_t)(kind) << 16 | (uint64_t)(signal) << 24 | (uint64_t)(uint32_t)(flags) << 32)
+#define TIME_WHAT_ABSOLUTE (1ull << 16)
+
+/* After its timer was deleted, the eventfd of a TIME_KIND_HELPER counts at least this many
+ * expirations. */
+#define TIME_HELPER_ENDS (1ull << 63)
 
 #endif

@@ -177,31 +177,21 @@ static int stat_fs(int fd, struct statfs *st)
 	{                                                                                          \
 		return call;                                                                       \
 	}
-/* Each has a second name for 64-bit sizes, which are the only ones here, and names with a version
- * of the structure for programs that were built before glibc 2.33. */
-NAMED(stat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
-NAMED(stat64, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
-NAMED(lstat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
-NAMED(lstat64, (const char *path, struct stat *st),
-      stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
-NAMED(fstat, (int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
-NAMED(fstat64, (int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
-NAMED(fstatat, (int dir, const char *path, struct stat *st, int flags),
-      stat_at(dir, path, st, flags))
-NAMED(fstatat64, (int dir, const char *path, struct stat *st, int flags),
-      stat_at(dir, path, st, flags))
-NAMED(fstatfs, (int fd, struct statfs *st), stat_fs(fd, st))
-NAMED(fstatfs64, (int fd, struct statfs *st), stat_fs(fd, st))
+/* Each has a second name for 64-bit sizes, which are the only ones here, and names with a version of the
+ * structure for programs that were built before glibc 2.33. */
+#define PAIR(name, arguments, call)                                                                \
+	NAMED(name, arguments, call)                                                               \
+	NAMED(name##64, arguments, call)
 #define VERSION int version __attribute__((unused))
-NAMED(__xstat, (VERSION, const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
-NAMED(__xstat64, (VERSION, const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
-NAMED(__lxstat, (VERSION, const char *path, struct stat *st),
-      stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
-NAMED(__lxstat64, (VERSION, const char *path, struct stat *st),
-      stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
-NAMED(__fxstat, (VERSION, int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
-NAMED(__fxstat64, (VERSION, int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
-NAMED(__fxstatat, (VERSION, int dir, const char *path, struct stat *st, int flags),
-      stat_at(dir, path, st, flags))
-NAMED(__fxstatat64, (VERSION, int dir, const char *path, struct stat *st, int flags),
-      stat_at(dir, path, st, flags))
+PAIR(stat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
+PAIR(lstat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
+PAIR(fstat, (int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
+PAIR(fstatat, (int dir, const char *path, struct stat *st, int flags),
+     stat_at(dir, path, st, flags))
+PAIR(fstatfs, (int fd, struct statfs *st), stat_fs(fd, st))
+PAIR(__xstat, (VERSION, const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
+PAIR(__lxstat, (VERSION, const char *path, struct stat *st),
+     stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
+PAIR(__fxstat, (VERSION, int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
+PAIR(__fxstatat, (VERSION, int dir, const char *path, struct stat *st, int flags),
+     stat_at(dir, path, st, flags))
