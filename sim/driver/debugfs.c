@@ -2,14 +2,13 @@
 /*
  * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases after Linux 6.12.
  *
- * On hardware the text is created when it is read. Here a thread creates it after a change, at most
- * every 20 ms, and then rests ten times as long as it worked. The main loop copies what the texts
- * need and never waits for the thread.
+ * On hardware the text is created when it is read. Here the writer thread (sim/host/stats_file.c)
+ * creates it after a change, at most every 20 ms, and then rests ten times as long as it worked. The
+ * main loop copies what the texts need and never waits for the thread.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +32,11 @@
 #define HANG_HWS_TEXT "echo gpu_id > hang_hws\n" /* what a reader gets */
 
 struct debugfs {
-	pthread_t thread;
-	bool running;
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	bool pending, stop;	  /* under lock */
-	uint64_t took_ns;	  /* under lock; CPU time of the last writing */
-	struct debugfs_view view; /* under lock; what is to be written next */
+	bool pending;		     /* under the writer's lock */
+	struct debugfs_view view;    /* under the writer's lock; what is to be written next */
+	struct debugfs_view written; /* of the thread only */
+	struct debugfs_text text;    /* of the thread, if it runs */
+	_Atomic uint64_t took_ns;    /* CPU time of the last writing */
 	bool changed;
 	uint64_t given_ns;
 	int proc;		   /* directory proc; -1: none */
@@ -82,9 +79,9 @@ static int copy_sim(struct debugfs_view *view, const struct sim *sim)
 	return r;
 }
 
-static void write_texts(struct debugfs_text *text, const struct sim *sim,
-			const struct debugfs_view *view)
+static void write_texts(struct sim *sim, const struct debugfs_view *view)
 {
+	struct debugfs_text *text = &sim->debugfs->text;
 	int dir = sim->config.debugfs_dirfd;
 
 	text_mqds(text, sim, view);
@@ -95,48 +92,33 @@ static void write_texts(struct debugfs_text *text, const struct sim *sim,
 	text_write(text, dir, "mem_limit", 0200); /* root can read it nevertheless */
 }
 
-static uint64_t worked_ns(void)
+bool debugfs_pending(const struct sim *sim)
 {
-	return clock_of(CLOCK_THREAD_CPUTIME_ID);
+	return sim->debugfs && sim->debugfs->pending;
+}
+
+void debugfs_take(struct sim *sim)
+{
+	struct debugfs *debugfs = sim->debugfs;
+	struct debugfs_view given = debugfs->view;
+
+	debugfs->pending = false;
+	debugfs->view = debugfs->written;
+	debugfs->written = given;
+}
+
+void debugfs_write(struct sim *sim)
+{
+	uint64_t start = clock_of(CLOCK_THREAD_CPUTIME_ID);
+
+	write_texts(sim, &sim->debugfs->written);
+	atomic_store(&sim->debugfs->took_ns, clock_of(CLOCK_THREAD_CPUTIME_ID) - start);
 }
 
 static void view_free(struct debugfs_view *view)
 {
 	free(view->processes);
 	free(view->queues);
-}
-
-/* The writer thread. It exchanges its old view for the new one under the lock, and writes without
- * the lock. */
-static void *writer(void *arg)
-{
-	struct sim *sim = arg;
-	struct debugfs *debugfs = sim->debugfs;
-	struct debugfs_view mine = {0}, given;
-	struct debugfs_text text = {0};
-
-	pthread_mutex_lock(&debugfs->lock);
-	for (;;) {
-		uint64_t start;
-
-		while (!debugfs->pending && !debugfs->stop)
-			pthread_cond_wait(&debugfs->cond, &debugfs->lock);
-		if (debugfs->stop)
-			break;
-		debugfs->pending = false;
-		given = debugfs->view;
-		debugfs->view = mine;
-		mine = given;
-		pthread_mutex_unlock(&debugfs->lock);
-		start = worked_ns();
-		write_texts(&text, sim, &mine);
-		pthread_mutex_lock(&debugfs->lock);
-		debugfs->took_ns = worked_ns() - start;
-	}
-	pthread_mutex_unlock(&debugfs->lock);
-	view_free(&mine);
-	free(text.at);
-	return NULL;
 }
 
 /* Creates hang_hws and watches it: a program writes a gpu_id to it to make that GPU's firmware
@@ -182,7 +164,6 @@ void debugfs_written(struct sim *sim)
 int debugfs_start(struct sim *sim)
 {
 	int dir = sim->config.debugfs_dirfd;
-	struct debugfs_text text = {0};
 	struct debugfs *debugfs;
 	int r;
 
@@ -193,32 +174,13 @@ int debugfs_start(struct sim *sim)
 		return -ENOMEM;
 	sim->debugfs = debugfs;
 	debugfs->proc = debugfs->hang_hws = debugfs->hang_events = -1;
-	pthread_mutex_init(&debugfs->lock, NULL);
-	pthread_cond_init(&debugfs->cond, NULL);
 	if (linux_7(sim)) {
 		mkdirat(dir, "proc", 0755);
 		debugfs->proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	write_texts(&text, sim, &debugfs->view);
-	free(text.at);
+	write_texts(sim, &debugfs->view);
 	r = hang_hws_start(sim);
 	return r ? r : hqd_start(sim);
-}
-
-int debugfs_run(struct sim *sim)
-{
-	struct debugfs *debugfs = sim->debugfs;
-	sigset_t all, old;
-	int r;
-
-	if (!debugfs)
-		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&debugfs->thread, NULL, writer, sim);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	debugfs->running = !r;
-	return -r;
 }
 
 void debugfs_stop(struct sim *sim)
@@ -228,15 +190,6 @@ void debugfs_stop(struct sim *sim)
 	hqd_stop(sim);
 	if (!debugfs)
 		return;
-	if (debugfs->running) {
-		pthread_mutex_lock(&debugfs->lock);
-		debugfs->stop = true;
-		pthread_cond_signal(&debugfs->cond);
-		pthread_mutex_unlock(&debugfs->lock);
-		pthread_join(debugfs->thread, NULL);
-	}
-	pthread_cond_destroy(&debugfs->cond);
-	pthread_mutex_destroy(&debugfs->lock);
 	if (debugfs->proc >= 0)
 		close(debugfs->proc);
 	if (debugfs->hang_hws >= 0)
@@ -244,6 +197,8 @@ void debugfs_stop(struct sim *sim)
 	if (debugfs->hang_events >= 0)
 		close(debugfs->hang_events);
 	view_free(&debugfs->view);
+	view_free(&debugfs->written);
+	free(debugfs->text.at);
 	free(debugfs);
 	sim->debugfs = NULL;
 }
@@ -258,20 +213,9 @@ uint64_t debugfs_due(const struct sim *sim)
 {
 	const struct debugfs *debugfs = sim->debugfs;
 
-	if (!debugfs || (!debugfs->running && !sim->time) || !debugfs->changed)
+	if (!debugfs || (!sim->live && !sim->time) || !debugfs->changed)
 		return UINT64_MAX;
 	return debugfs->given_ns + GAP_NS;
-}
-
-static void write_now(struct sim *sim)
-{
-	struct debugfs *debugfs = sim->debugfs;
-	struct debugfs_text text = {0};
-
-	debugfs->changed = false;
-	if (!copy_sim(&debugfs->view, sim))
-		write_texts(&text, sim, &debugfs->view);
-	free(text.at);
 }
 
 void debugfs_update(struct sim *sim, uint64_t now_ns)
@@ -282,21 +226,18 @@ void debugfs_update(struct sim *sim, uint64_t now_ns)
 		return;
 	debugfs->given_ns = now_ns;
 	if (sim->time) { /* no thread: virtual time would have to wait for it */
-		write_now(sim);
+		debugfs->changed = false;
+		if (!copy_sim(&debugfs->view, sim))
+			write_texts(sim, &debugfs->view);
 		return;
 	}
-	/* The thread holds the lock only for an exchange of two views. If it does so now, try again
-	 * in the next iteration. */
-	if (pthread_mutex_trylock(&debugfs->lock))
+	if (!live_trylock(sim))
 		return;
 	if (debugfs->took_ns > GAP_NS / REST)
 		debugfs->given_ns += REST * debugfs->took_ns - GAP_NS;
 	debugfs->changed = false;
-	if (!copy_sim(&debugfs->view, sim)) {
-		debugfs->pending = true;
-		pthread_cond_signal(&debugfs->cond);
-	}
-	pthread_mutex_unlock(&debugfs->lock);
+	debugfs->pending |= !copy_sim(&debugfs->view, sim);
+	live_unlock(sim);
 }
 
 /* The directory of a secondary context is inside that of its process. */

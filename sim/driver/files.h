@@ -73,9 +73,7 @@ void smi_stop(struct sim *sim);
 /* Creates the files with the state of a simulation without processes. Returns 0 or a negative
  * errno. */
 int debugfs_start(struct sim *sim);
-/* Starts the writer thread. Must not be called before a fork. Returns 0 or a negative errno. */
-int debugfs_run(struct sim *sim);
-/* Ends the thread and closes the files. */
+/* Closes the files. */
 void debugfs_stop(struct sim *sim);
 /* Create and remove the process's directory proc/<pid> (releases after Linux 6.12). */
 void debugfs_process_new(struct process *process);
@@ -85,6 +83,11 @@ void debugfs_changed(struct sim *sim);
 /* Passes a copy of the state to the writer thread if the texts are outdated and the last time is at
  * least 20 ms ago. In virtual time writes the texts itself. */
 void debugfs_update(struct sim *sim, uint64_t now_ns);
+/* For the writer thread, under its lock: whether texts are to be written; and takes over the copy that
+ * debugfs_write() then writes, without the lock. */
+bool debugfs_pending(const struct sim *sim);
+void debugfs_take(struct sim *sim);
+void debugfs_write(struct sim *sim);
 /* Returns when debugfs_update() has to be called next (wall), or UINT64_MAX. */
 uint64_t debugfs_due(const struct sim *sim);
 /* Handles a write to hang_hws, which sim->poll_fd reports with sim->debugfs as its data. */

@@ -288,9 +288,6 @@ int sim_run(struct sim *sim, int listener_fd, int stop_fd)
 	if (sim->time)
 		return run_virtual(sim, listener_fd, stop_fd);
 	r = live_start(sim);
-
-	if (!r)
-		r = debugfs_run(sim);
 	if (r)
 		return r;
 	block_sigpipe(&pipe, &old);

@@ -20,8 +20,8 @@
  * live as long as the world. Threads: all calls from one thread, which should do nothing else
  * during sim_run() (the thread may get real-time priority there, which is reset on fork).
  * In real time sim_run() starts more threads while it runs: one waits for calls and is
- * interrupted by SIGUSR2, one makes large copies, and one each writes simulation.json and debugfs,
- * if their directories are given. Errors: negative errno.
+ * interrupted by SIGUSR2, one makes large copies, and one writes simulation.json and debugfs, if
+ * their directories are given. Errors: negative errno.
  */
 #ifndef KFDSHIM_SIM_HOST_SIM_H
 #define KFDSHIM_SIM_HOST_SIM_H

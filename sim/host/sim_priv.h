@@ -7,8 +7,8 @@
  *
  * Threads: three, of which one at a time runs (sim->lock): the main loop (sim.c, engine.c), the
  * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c).
- * No other code here takes sim->lock. In virtual time one thread does everything. The writers of
- * simulation.json (stats_file.c) and debugfs (debugfs.c) work on copies under locks of their own.
+ * No other code here takes sim->lock. In virtual time one thread does everything. The writer of
+ * simulation.json and debugfs (stats_file.c) works on copies under a lock of its own.
  * What the kernel protects with a process's mutex is kept apart by process_lock(), because a call
  * that waits for the GPU is answered later, while other calls are served.
  *
@@ -360,6 +360,10 @@ void live_write(struct sim *sim);
 /* Passes the statistics to the writer thread if they have changed and the last time is at least 100
  * ms ago. In virtual time writes the file itself. */
 void live_update(struct sim *sim, uint64_t now_ns);
+/* Takes the writer thread's lock, unless the thread has it now; releases it and wakes the thread. For
+ * what the main loop passes to the thread. */
+bool live_trylock(struct sim *sim);
+void live_unlock(struct sim *sim);
 /* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */
 uint64_t live_due(const struct sim *sim);
 

@@ -2,7 +2,8 @@
 /*
  * simulation.json while the simulation runs (docs/reference/kfdsim-files.md). Formatting the
  * histograms takes longer than a doorbell poll is allowed to be late, so a thread of its own does
- * it. The main loop copies the statistics out and never waits for the thread.
+ * it, and writes the texts of debugfs, too. The main loop copies the statistics out and never waits
+ * for the thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/json_util.h"
-#include "sim/driver/queue.h"
+#include "sim/driver/files.h"
 #include "sim/host/sim.h"
 
 #define NAME "simulation.json"
@@ -29,7 +30,7 @@ struct stats_writer {
 	bool pending, stop;	  /* under lock */
 	struct sim_stats given;	  /* under lock */
 	struct sim_stats written; /* of the thread only */
-	const struct sim *sim;	  /* only what never changes: profile, costs, directory */
+	struct sim *sim;	  /* only what never changes: profile, costs, directory */
 };
 
 static json_t *live_costs(const struct sim *sim)
@@ -159,18 +160,41 @@ static void *writer(void *arg)
 
 	pthread_mutex_lock(&live->lock);
 	for (;;) {
-		while (!live->pending && !live->stop)
+		bool stats, texts;
+
+		while (!live->pending && !debugfs_pending(live->sim) && !live->stop)
 			pthread_cond_wait(&live->cond, &live->lock);
 		if (live->stop)
 			break;
+		stats = live->pending;
+		texts = debugfs_pending(live->sim);
 		live->pending = false;
-		live->written = live->given;
+		if (stats)
+			live->written = live->given;
+		if (texts)
+			debugfs_take(live->sim);
 		pthread_mutex_unlock(&live->lock);
-		write_file(live->sim, &live->written);
+		if (stats)
+			write_file(live->sim, &live->written);
+		if (texts)
+			debugfs_write(live->sim);
 		pthread_mutex_lock(&live->lock);
 	}
 	pthread_mutex_unlock(&live->lock);
 	return NULL;
+}
+
+/* The thread holds the lock only for one copy. If it does so now, the main loop tries again in its next
+ * iteration. */
+bool live_trylock(struct sim *sim)
+{
+	return !pthread_mutex_trylock(&sim->live->lock);
+}
+
+void live_unlock(struct sim *sim)
+{
+	pthread_cond_signal(&sim->live->cond);
+	pthread_mutex_unlock(&sim->live->lock);
 }
 
 int live_start(struct sim *sim)
@@ -179,7 +203,7 @@ int live_start(struct sim *sim)
 	struct stats_writer *live;
 	int rc;
 
-	if (sim->config.sim_json_dirfd < 0)
+	if (sim->config.sim_json_dirfd < 0 && !sim->debugfs)
 		return 0;
 	live = calloc(1, sizeof *live);
 	if (!live)
@@ -261,14 +285,11 @@ void live_update(struct sim *sim, uint64_t now_ns)
 		write_file(sim, &sim->totals);
 		return;
 	}
-	/* The thread holds the lock only for one copy. If it does so now, try again in the next
-	 * iteration. */
-	if (pthread_mutex_trylock(&live->lock))
+	if (!live_trylock(sim))
 		return;
 	sim->live_mark = mark(sim);
 	take_times(sim);
 	live->given = sim->totals;
 	live->pending = true;
-	pthread_cond_signal(&live->cond);
-	pthread_mutex_unlock(&live->lock);
+	live_unlock(sim);
 }
