@@ -85,23 +85,16 @@ static uint64_t parts(uint64_t whole, uint64_t one)
 	return (whole + one - 1) / one;
 }
 
-/* Returns the units (wave slots) that one workgroup holds, or a negative queue_error_code. A share
- * of the LDS counts as the same share of the wave slots. */
-static int64_t wave_slots_of(const struct sim_config *config, const struct aql *aql)
+int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64_t lds_bytes)
 {
-	uint64_t threads = 1, waves, lds, lds_bytes = config->node.lds_size_in_kb * 1024u;
+	uint64_t waves = parts(threads, 64), lds, most = config->node.lds_size_in_kb * 1024u;
 
-	for (int i = 0; i < 3; i++)
-		threads *= aql->dispatch.group[i];
-	waves = parts(threads, 64);
 	if (waves > config->gpu.wave_slots_per_cu)
 		return -QUEUE_ERROR_GROUP_SIZE;
-	if (aql->dispatch.group_bytes > lds_bytes)
+	if (lds_bytes > most)
 		return -QUEUE_ERROR_GROUP_MEMORY;
-	lds = parts((uint64_t)aql->dispatch.group_bytes * config->gpu.wave_slots_per_cu, lds_bytes);
-	if (waves < lds)
-		waves = lds;
-	return (int64_t)waves;
+	lds = parts(lds_bytes * config->gpu.wave_slots_per_cu, most);
+	return (int64_t)(waves > lds ? waves : lds);
 }
 
 /* Returns 0, a queue_error_code, or a negative errno. */
@@ -111,7 +104,7 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 	struct dispatch dispatch = {.kernel_object = aql->dispatch.kernel_object,
 				    .kernarg = aql->dispatch.kernarg};
 	unsigned dimensions = aql->setup & 3;
-	uint64_t workgroups = 1;
+	uint64_t workgroups = 1, threads = 1;
 	int64_t wave_slots;
 	int r;
 
@@ -124,13 +117,15 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 			return QUEUE_ERROR_DIMENSION;
 		dispatch.group[i] = aql->dispatch.group[i];
 		dispatch.grid[i] = aql->dispatch.grid[i];
+		threads *= dispatch.group[i];
 		workgroups *= parts(dispatch.grid[i], dispatch.group[i]);
 		if (workgroups > UINT32_MAX)
 			return QUEUE_ERROR_DIMENSION;
 	}
 	if (!dispatch.kernel_object)
 		return QUEUE_ERROR_CODE;
-	wave_slots = wave_slots_of(&queue->process->sim->config, aql);
+	wave_slots =
+		aql_wave_slots(&queue->process->sim->config, threads, aql->dispatch.group_bytes);
 	if (wave_slots < 0)
 		return (int)-wave_slots;
 	dispatch.workgroups = (uint32_t)workgroups;

@@ -107,8 +107,8 @@ static int take_dispatch(struct queue *queue, const struct pm4_code *code, struc
 {
 	const struct sim_config *config = &queue->process->sim->config;
 	const uint32_t *sh = queue->pm4->sh;
-	uint64_t groups = 1, threads = 1, waves, lds,
-		 lds_bytes = config->node.lds_size_in_kb * 1024u;
+	uint64_t groups = 1, threads = 1;
+	int64_t wave_slots;
 	uint32_t d[5];
 
 	if (pm4_read(queue, code, 0, d, 5))
@@ -125,17 +125,16 @@ static int take_dispatch(struct queue *queue, const struct pm4_code *code, struc
 	}
 	if (!groups || !(d[4] & SHADER_ENABLE))
 		return 0; /* nothing is launched */
-	waves = (threads + 63) / 64;
-	lds = (sh[SH_RSRC2] >> 15 & 0x1ff) * (uint64_t)LDS_GRANULE;
-	if (waves > config->gpu.wave_slots_per_cu || lds > lds_bytes)
+	wave_slots = aql_wave_slots(config, threads,
+				    (sh[SH_RSRC2] >> 15 & 0x1ff) * (uint64_t)LDS_GRANULE);
+	if (wave_slots < 0)
 		return -EBADMSG;
-	lds = (lds * config->gpu.wave_slots_per_cu + lds_bytes - 1) / lds_bytes;
 	packet->kind = PACKET_DISPATCH;
 	packet->kernel = report_kernel_index(queue->process->sim, "(PM4 dispatch)", false);
 	to->kind = GPU_PACKET_DISPATCH;
 	to->barrier = false;
 	to->wgs = (uint32_t)groups;
-	to->wave_slots = (uint32_t)(waves > lds ? waves : lds);
+	to->wave_slots = (uint32_t)wave_slots;
 	to->wg_ns = us_ns(config->node.unknown_kernel_us);
 	return 0;
 }

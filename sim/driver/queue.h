@@ -302,6 +302,9 @@ void aql_consumed(struct queue *queue, const struct packet *packet);
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 /* Returns true if the value that the packet waits for has come. */
 bool aql_ready(struct queue *queue, const struct packet *packet);
+/* Returns the wave slots that one workgroup with @lds_bytes of group memory holds, or a negative
+ * queue_error_code. A share of the LDS counts as the same share of the wave slots. */
+int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64_t lds_bytes);
 /* Sends the interrupt of a signal whose value was written. Returns 0 or -EFAULT. */
 int aql_notify_signal(struct process *process, uint64_t signal);
 /* The same for SDMA and PM4 queues. */

@@ -68,6 +68,17 @@ static bool take_masks(struct smi_client *client)
 	return n < 0 && errno == EAGAIN;
 }
 
+void smi_sweep(struct sim *sim)
+{
+	struct smi_client *client, *next;
+
+	for (client = LIST_FIRST(&sim->smi_clients); client; client = next) {
+		next = LIST_NEXT(client, link);
+		if (!take_masks(client))
+			client_free(client);
+	}
+}
+
 /* Drops the records of lines that have been read. */
 static void forget_read(struct smi_client *client)
 {
@@ -126,7 +137,7 @@ event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, c
       ...)
 {
 	uint32_t room = fifo_bytes(sim);
-	struct smi_client *client, *next;
+	struct smi_client *client;
 	char text[160];
 	va_list args;
 	int n;
@@ -137,12 +148,9 @@ event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, c
 	va_start(args, format);
 	n += vsnprintf(text + n, sizeof text - (size_t)n, format, args);
 	va_end(args);
-	for (client = LIST_FIRST(&sim->smi_clients); client; client = next) {
-		next = LIST_NEXT(client, link);
-		if (!take_masks(client)) {
-			client_free(client);
-			continue;
-		}
+	smi_sweep(sim);
+	LIST_FOREACH(client, &sim->smi_clients, link)
+	{
 		if (client->node == node && may_see(sim, client, pid) &&
 		    (client->events >> (number - 1) & 1 || !rule_holds(sim, RULE_smi_mask_selects)))
 			put_line(client, text, (uint32_t)n, room);
@@ -240,17 +248,6 @@ int ioctl_smi_events(struct call *call)
 	}
 	a->anon_fd = (uint32_t)fd;
 	return 0;
-}
-
-void smi_sweep(struct sim *sim)
-{
-	struct smi_client *client, *next;
-
-	for (client = LIST_FIRST(&sim->smi_clients); client; client = next) {
-		next = LIST_NEXT(client, link);
-		if (!take_masks(client))
-			client_free(client);
-	}
 }
 
 void smi_stop(struct sim *sim)

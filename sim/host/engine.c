@@ -16,6 +16,7 @@
 #include "sim/driver/files.h"
 #include "sim/driver/memory.h"
 #include "sim/driver/runlist_update.h"
+#include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
 
 /* Doorbell polling: longest interval while busy; busy for so long after the last doorbell; longest
@@ -65,7 +66,8 @@ uint64_t gpu_ticks(uint64_t wall_ns)
 
 uint64_t boot_clock_ns(const struct sim *sim)
 {
-	return sim->time ? clock_ns() + time_slots_boottime(sim->time) : clock_of(CLOCK_BOOTTIME);
+	return sim->time ? clock_ns() + time_slots_page(sim->time)->boottime_ns
+			 : clock_of(CLOCK_BOOTTIME);
 }
 
 /* Raises the limit up to which packets can be fetched. It never falls, because doorbell values and
@@ -248,10 +250,8 @@ static void keep_up(struct sim *sim, uint64_t now)
 
 static void expire(struct sim *sim, uint64_t now)
 {
-	if (now >= firmware_due(sim))
-		firmware_expire(sim, now);
-	if (now >= evictions_due(sim))
-		evictions_expire(sim, now);
+	firmware_expire(sim, now);
+	evictions_expire(sim, now);
 	if (now >= sim->next_deadline_ns)
 		events_expire(sim, now);
 	if (now >= sim->next_pinned_ns)

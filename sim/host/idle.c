@@ -192,18 +192,14 @@ static bool all_asleep(struct idle *idle)
 	return !ended;
 }
 
-static uint64_t cpu_ns(const struct host_process *process)
-{
-	return clock_of(process->clock); /* 0: it has ended, or its last thread is about to */
-}
-
 /* Updates the CPU times. Returns false if one of them has changed. */
 static bool clocks_stood(struct idle *idle)
 {
 	bool stood = true;
 
 	for (size_t i = 0; i < idle->all.n_processes; i++) {
-		uint64_t ns = cpu_ns(&idle->all.processes[i]);
+		/* 0: it has ended, or its last thread is about to */
+		uint64_t ns = clock_of(idle->all.processes[i].clock);
 
 		stood &= ns == idle->all.processes[i].cpu_ns || idle->all.processes[i].excused;
 		idle->all.processes[i].cpu_ns = ns;
@@ -303,10 +299,8 @@ bool idle_check(struct idle *idle)
 
 pid_t idle_busy(const struct idle *idle, uint64_t *cpu)
 {
-	struct host_process busy = {.pid = idle->busy, .clock = process_clock(idle->busy)};
-
-	*cpu = busy.pid ? cpu_ns(&busy) : 0;
-	return busy.pid;
+	*cpu = idle->busy ? clock_of(process_clock(idle->busy)) : 0;
+	return idle->busy;
 }
 
 uint64_t idle_cpu(const struct idle *idle, pid_t *most)

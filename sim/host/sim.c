@@ -19,6 +19,7 @@
 #include "sim/driver/runlist_update.h"
 #include "sim/host/idle.h"
 #include "sim/host/sim.h"
+#include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 
@@ -233,6 +234,7 @@ static int run_loop(struct sim *sim, int stop_fd)
 
 int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 {
+	struct time_page *page;
 	int r = time_slots_open(page_fd, sim->start_ns, &sim->time);
 
 	if (!r)
@@ -243,8 +245,9 @@ int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 		return r;
 	clock_use(time_slots_clock(sim->time));
 	sim->init = init;
-	time_slots_charge(sim->time, us_ns(sim->config.node.host_wake_us),
-			  us_ns(sim->config.node.host_ioctl_us));
+	page = time_slots_page(sim->time);
+	page->wake_ns = (uint32_t)us_ns(sim->config.node.host_wake_us);
+	page->ioctl_ns = (uint32_t)us_ns(sim->config.node.host_ioctl_us);
 	if (sim->config.seed)
 		time_slots_take_turns(sim->time, sim->config.seed);
 	return 0;

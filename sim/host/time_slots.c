@@ -77,12 +77,6 @@ void time_slots_take_turns(struct time_slots *slots, uint64_t seed)
 	slots->page->turns = 1;
 }
 
-void time_slots_charge(struct time_slots *slots, uint64_t wake_ns, uint64_t ioctl_ns)
-{
-	slots->page->wake_ns = (uint32_t)wake_ns;
-	slots->page->ioctl_ns = (uint32_t)ioctl_ns;
-}
-
 const volatile uint64_t *time_slots_clock(const struct time_slots *slots)
 {
 	return (const volatile uint64_t *)&slots->page->now_ns;
@@ -91,11 +85,6 @@ const volatile uint64_t *time_slots_clock(const struct time_slots *slots)
 struct time_page *time_slots_page(const struct time_slots *slots)
 {
 	return slots->page;
-}
-
-uint64_t time_slots_boottime(const struct time_slots *slots)
-{
-	return slots->page->boottime_ns;
 }
 
 void time_slots_set_clock(struct time_slots *slots, uint64_t now_ns)

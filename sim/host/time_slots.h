@@ -27,16 +27,10 @@ void time_slots_close(struct time_slots *slots);
  * must not be 0. Threads of the simulation then cannot change their core or scheduling policy. */
 void time_slots_take_turns(struct time_slots *slots, uint64_t seed);
 
-/* Sets what a thread is charged for having slept (wake_ns) and for a driver call (ioctl_ns). A
- * charge is virtual time that stands for host work that the simulation does not measure. */
-void time_slots_charge(struct time_slots *slots, uint64_t wake_ns, uint64_t ioctl_ns);
-
 /* Returns the simulation's clock, for clock_use(). */
 const volatile uint64_t *time_slots_clock(const struct time_slots *slots);
 /* Returns the page for other modules of the supervisor; valid until time_slots_close(). */
 struct time_page *time_slots_page(const struct time_slots *slots);
-/* Returns CLOCK_BOOTTIME minus CLOCK_MONOTONIC in ns. */
-uint64_t time_slots_boottime(const struct time_slots *slots);
 /* Sets the clock. An earlier @now_ns is ignored, because time never goes back. */
 void time_slots_set_clock(struct time_slots *slots, uint64_t now_ns);
 
