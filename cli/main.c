@@ -2,9 +2,12 @@
 /* kfdsched: finds the command in the table of commands.def and runs it. */
 #include "cli/util/command.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/allocate.h"
 #include "common/version.h"
 
 /* The list of commands in the order of the overview. An entry with a heading has no command. */
@@ -84,9 +87,17 @@ static int dispatch(int argc, char **argv)
 	return cmd ? cmd->run(argc - 1, argv + 1) : wrong("unknown command ", argv[1]);
 }
 
+static void *json_memory(size_t bytes)
+{
+	return allocated(malloc(bytes));
+}
+
 int main(int argc, char **argv)
 {
-	int code = dispatch(argc, argv);
+	int code;
+
+	json_set_alloc_funcs(json_memory, free);
+	code = dispatch(argc, argv);
 
 	/* Every command fails if its output could not be written (full disk, closed pipe). */
 	if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -17,6 +17,7 @@
 #include "cli/colocate/result.h"
 #include "cli/inspect/inspect.h"
 #include "cli/output/progress.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 
 /* The GPU's time is read at two moments well within a window: simulation.json may be up to
@@ -200,12 +201,10 @@ static void take_totals(struct arm_totals *before, struct arm_totals *after, enu
 static int measure(struct window *window, struct colocation *run)
 {
 	struct simulation before = {0}, after = {0};
-	struct arm_totals *totals = calloc(2, sizeof(*totals));
+	struct arm_totals *totals = allocate(2, sizeof(*totals));
 	struct arm_stats *stats = &run->arms[window->arm];
-	int rc = -ENOMEM;
+	int rc;
 
-	if (!totals)
-		return rc;
 	rc = arm_kinds[window->arm].level ? arm_wait_registered(window, &stats->level) : 0;
 	/* Wait until simulation.json includes the costs of the start-up, so that the difference
 	 * leaves them out. */
@@ -294,13 +293,11 @@ static int run_together(struct window *window, struct colocation *run)
 
 /* Combines the results of each client into those of all clients. In arm alone the request times
  * move from the window to `run`; in the other arms arm_run() frees them. */
-static int take_all(struct window *window, struct colocation *run)
+static void take_all(struct window *window, struct colocation *run)
 {
 	struct arm_stats *stats = &run->arms[window->arm];
-	int rc = result_all_online(run, window->requests, stats);
 
-	if (rc)
-		progress_note("out of memory for the times of requests");
+	result_all_online(run, window->requests, stats);
 	/* In arm alone the offline clients run with the first seed only. */
 	if (window->arm != ARM_ALONE || window->setup->seed == 1)
 		result_all_offline(run, stats);
@@ -309,7 +306,6 @@ static int take_all(struct window *window, struct colocation *run)
 		       sizeof(window->requests));
 		memset(window->requests, 0, sizeof(window->requests));
 	}
-	return rc;
 }
 
 /* Prints which arm begins and how many windows it has, if there is no live progress line. */
@@ -336,7 +332,7 @@ int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
 	print_arm(setup, arm, out);
 	rc = arm == ARM_ALONE ? run_alone(&window, out) : run_together(&window, out);
 	if (rc == 0)
-		rc = take_all(&window, out);
+		take_all(&window, out);
 	progress_clear();
 	process_group_empty(setup->children);
 	for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)

@@ -287,19 +287,16 @@ static int write_file(const char *path, const struct colocation *run,
 		      const struct result_verdict *verdict, bool svg)
 {
 	json_t *json = svg ? NULL : result_json(run, verdict);
-	int code = CLI_DONE;
 	FILE *file;
+	int code;
 
 	fflush(stdout); /* the table comes first */
 	file = is_stdout(path) ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
 	if (file && svg)
 		colocate_svg(run, verdict, file);
-	else if (file && !svg && !json)
-		code = cli_failed(&cmd_colocate, "out of memory for the result");
 	else if (file && !json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)))
 		fputc('\n', file);
-	if (cli_close_output(&cmd_colocate, path, file))
-		code = CLI_FAILED;
+	code = cli_close_output(&cmd_colocate, path, file);
 	json_decref(json);
 	return code;
 }
@@ -311,8 +308,8 @@ static int report_request(const struct run_request *request, const struct coloca
 	int code = CLI_DONE;
 
 	result_evaluate(run, &verdict);
-	if (!is_stdout(request->json) && result_print(run, &verdict, stdout))
-		code = cli_failed(&cmd_colocate, "out of memory for the table");
+	if (!is_stdout(request->json))
+		result_print(run, &verdict, stdout);
 	if (request->json)
 		code |= write_file(request->json, run, &verdict, false);
 	if (request->svg)

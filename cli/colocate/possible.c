@@ -10,6 +10,7 @@
 
 #include "cli/colocate/result.h"
 #include "cli/output/table.h"
+#include "common/allocate.h"
 
 void possible_service(const struct request_time *times, size_t count, struct possible_request *out)
 {
@@ -72,9 +73,7 @@ int possible_play(const struct possible_request *requests, size_t count, double 
 	*out = POSSIBLE_UNKNOWN;
 	if (!(window_us > 0) || !(costs->suspend_us >= 0) || !(costs->resume_us >= 0))
 		return -EINVAL;
-	latency_us = malloc((count + 1) * sizeof(*latency_us));
-	if (!latency_us)
-		return -ENOMEM;
+	latency_us = allocate(count, sizeof(*latency_us));
 	for (size_t i = 0; i < count; i++) {
 		const struct possible_request *request = &requests[i];
 		double given = given_us(request->due_us - free_us, costs);
@@ -125,39 +124,24 @@ static bool parse_line(const char *line, double last_due_us, struct request_time
 	return out->due_us >= last_due_us && begin_us >= out->due_us;
 }
 
-static int add(struct request_list *list, size_t *room, struct request_time time)
-{
-	if (list->count == *room) {
-		size_t more = *room ? *room * 2 : 1024;
-		struct request_time *times = reallocarray(list->times, more, sizeof(*times));
-
-		if (!times)
-			return -ENOMEM;
-		list->times = times;
-		*room = more;
-	}
-	list->times[list->count++] = time;
-	return 0;
-}
-
 static int read_lines(FILE *file, struct request_list *out)
 {
 	char line[128];
 	double last_due_us = 0;
 	size_t room = 0;
-	int rc = 0;
 
 	if (!fgets(line, sizeof(line), file) || strcmp(line, HEADER) != 0)
 		return ferror(file) ? -EIO : -EINVAL;
-	while (rc == 0 && fgets(line, sizeof(line), file)) {
+	while (fgets(line, sizeof(line), file)) {
 		struct request_time time;
 
 		if (!parse_line(line, last_due_us, &time))
 			return -EINVAL;
 		last_due_us = time.due_us;
-		rc = add(out, &room, time);
+		out->times = allocate_next(out->times, out->count, &room, sizeof(time));
+		out->times[out->count++] = time;
 	}
-	return rc ? rc : ferror(file) ? -EIO : 0;
+	return ferror(file) ? -EIO : 0;
 }
 
 int request_list_read(const char *path, struct request_list *out)
@@ -214,7 +198,7 @@ static struct possible_costs find_costs(const struct colocation *run,
 }
 
 /* Merges the requests of all clients of one seed into one list, which the caller frees. Returns
- * NULL if the requests of a client are not known or memory is short. */
+ * NULL if the requests of a client are not known. */
 static struct possible_request *merge(const struct request_list *lists, unsigned clients,
 				      size_t *count)
 {
@@ -227,13 +211,12 @@ static struct possible_request *merge(const struct request_list *lists, unsigned
 			return NULL;
 		room += lists[i].count;
 	}
-	requests = calloc(room, sizeof(*requests));
-	for (unsigned i = 0; requests && i < clients; i++) {
+	requests = allocate(room, sizeof(*requests));
+	for (unsigned i = 0; i < clients; i++) {
 		possible_service(lists[i].times, lists[i].count, requests + *count);
 		*count += lists[i].count;
 	}
-	if (requests)
-		possible_merge(requests, *count);
+	possible_merge(requests, *count);
 	return requests;
 }
 

@@ -79,13 +79,8 @@ void possible_service(const struct request_time *times, size_t count, struct pos
 void possible_merge(struct possible_request *requests, size_t count);
 
 /*
- * Runs the model on `count` requests, sorted by arrival, in a window of `window_us`. *out is
- * POSSIBLE_UNKNOWN on an error.
- *
- * Returns:
- * 0: done
- * -ENOMEM: no memory
- * -EINVAL: the window is not above 0, or a cost is negative or NAN
+ * Runs the model on `count` requests, sorted by arrival, in a window of `window_us`. Returns 0;
+ * -EINVAL if the window is not above 0, or a cost is negative or NAN: *out is POSSIBLE_UNKNOWN.
  */
 int possible_play(const struct possible_request *requests, size_t count, double window_us,
 		  const struct possible_costs *costs, struct possible *out);

@@ -170,9 +170,9 @@ double client_of_alone(const struct colocation *run, enum arm arm, unsigned i);
 
 /* Computes arm->online from arm->online_of. `requests`: the request times of each client, read only
  * if there are several clients; the percentiles are those of all requests in one list, by nearest
- * rank. Returns 0 or -ENOMEM. */
-int result_all_online(const struct colocation *run, const struct request_list *requests,
-		      struct arm_stats *arm);
+ * rank. */
+void result_all_online(const struct colocation *run, const struct request_list *requests,
+		       struct arm_stats *arm);
 /* Computes arm->offline from arm->offline_of. A step is weighted by its GPU time, relative to the
  * mean of the clients' steps. The throughput of all clients together relative to arm alone is
  * therefore the sum of the clients' relative throughputs, each weighted by the client's share of
@@ -229,7 +229,7 @@ json_t *result_json(const struct colocation *run, const struct result_verdict *v
  * simulated GPU, or a note about hardware. */
 void result_conditions(const struct colocation *run, const struct result_verdict *verdict,
 		       char *text, size_t size);
-/* Prints the tables and the verdict. Returns 0 or -ENOMEM. */
-int result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
+/* Prints the tables and the verdict. */
+void result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
 
 #endif

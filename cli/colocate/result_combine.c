@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Combines the values of several clients of one kind, and those of several seeds. */
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/allocate.h"
 
 #include "cli/colocate/result.h"
 
@@ -38,18 +39,16 @@ static size_t add_latencies(const struct request_list *list, double *into, size_
 	return count;
 }
 
-/* Computes the percentiles of all requests of all clients. Returns 0 or -ENOMEM. */
-static int find_percentiles(const struct request_list *requests, unsigned clients,
-			    struct online_stats *out)
+/* Computes the percentiles of all requests of all clients. */
+static void find_percentiles(const struct request_list *requests, unsigned clients,
+			     struct online_stats *out)
 {
-	size_t room = 1, count = 0;
+	size_t room = 0, count = 0;
 	double *latencies;
 
 	for (unsigned i = 0; i < clients; i++)
 		room += requests[i].count;
-	latencies = calloc(room, sizeof(*latencies));
-	if (!latencies)
-		return -ENOMEM;
+	latencies = allocate(room, sizeof(*latencies));
 	for (unsigned i = 0; i < clients; i++)
 		count = add_latencies(&requests[i], latencies, count);
 	values_sort(latencies, count);
@@ -58,11 +57,10 @@ static int find_percentiles(const struct request_list *requests, unsigned client
 	out->p99_us = values_rank(latencies, count, 0.99);
 	out->p999_us = values_rank(latencies, count, 0.999);
 	free(latencies);
-	return 0;
 }
 
-int result_all_online(const struct colocation *run, const struct request_list *requests,
-		      struct arm_stats *arm)
+void result_all_online(const struct colocation *run, const struct request_list *requests,
+		       struct arm_stats *arm)
 {
 	unsigned clients = run->online_clients.count;
 	struct online_stats *all = &arm->online;
@@ -77,7 +75,8 @@ int result_all_online(const struct colocation *run, const struct request_list *r
 		all->keeps_up &= one->keeps_up;
 	}
 	all->gpu_us /= clients;
-	return clients > 1 ? find_percentiles(requests, clients, all) : 0;
+	if (clients > 1)
+		find_percentiles(requests, clients, all);
 }
 
 void result_all_offline(const struct colocation *run, struct arm_stats *arm)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Text output of a colocate run: its tables and sentences. */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -158,22 +157,23 @@ static void spread_row(struct table *table, const struct colocation *run, enum a
 	table_cell(table, "%s", "");
 }
 
-static int print_times(const struct colocation *run, FILE *out)
+static void print_times(const struct colocation *run, FILE *out)
 {
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
-		json_t *row = run->arms[i].ran ? time_json(&run->arms[i].time) : NULL;
+		json_t *row;
 
-		if (row) {
-			json_object_set_new(row, "arm", json_string(arm_kinds[i].name));
-			json_array_append_new(rows, row);
-		}
+		if (!run->arms[i].ran)
+			continue;
+		row = time_json(&run->arms[i].time);
+		json_object_set_new(row, "arm", json_string(arm_kinds[i].name));
+		json_array_append_new(rows, row);
 	}
-	return render_table(fields_colocate_time_row,
-			    "arm,offline_ran,online,bounces,save_restore,detection,hold_over,"
-			    "idle_held,own_gaps",
-			    rows, out);
+	render_table(fields_colocate_time_row,
+		     "arm,offline_ran,online,bounces,save_restore,detection,hold_over,"
+		     "idle_held,own_gaps",
+		     rows, out);
 }
 
 static void print_bound(const struct colocation *run, const struct result_verdict *verdict,
@@ -220,14 +220,12 @@ static void print_heading(const struct colocation *run, const struct result_verd
 	fputc('\n', out);
 }
 
-static int print_arms(const struct colocation *run, const struct result_verdict *verdict, FILE *out)
+static void print_arms(const struct colocation *run, const struct result_verdict *verdict,
+		       FILE *out)
 {
 	struct table *table =
 		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS");
-	int rc;
 
-	if (!table)
-		return -ENOMEM;
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
 		if (!run->arms[i].ran)
 			continue;
@@ -236,25 +234,20 @@ static int print_arms(const struct colocation *run, const struct result_verdict 
 			spread_row(table, run, (enum arm)i);
 		client_rows(table, run, (enum arm)i);
 	}
-	rc = table_print(table, out);
-	table_free(table);
+	table_print(table, out);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran && !run->arms[i].online.keeps_up)
 			fprintf(out,
 				"%s: online does not keep up, so latencies would show the length of the window\n",
 				arm_kinds[i].name);
-	return rc;
 }
 
-int result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out)
+void result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out)
 {
-	int rc;
-
 	print_heading(run, verdict, out);
-	rc = print_arms(run, verdict, out);
+	print_arms(run, verdict, out);
 	fputc('\n', out);
-	if (!rc)
-		rc = print_times(run, out);
+	print_times(run, out);
 	fputc('\n', out);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		print_bound(run, verdict, (enum arm)i, out);
@@ -263,5 +256,4 @@ int result_print(const struct colocation *run, const struct result_verdict *verd
 		fprintf(out, "INVALID: %s\n", verdict->reason);
 	else if (verdict->validity == RESULT_NOT_EVALUATED)
 		fprintf(out, "validity not checked: %s\n", verdict->reason);
-	return rc;
 }

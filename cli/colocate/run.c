@@ -38,10 +38,12 @@ static int run(int argc, char **argv)
 	snprintf(slo, sizeof(slo), "%.0fus", slo_us);
 	if (cli_need(&cmd_run, "libkfdshim.so", true, shim))
 		return CLI_FAILED;
-	if (cli_preload(shim) || setenv("KFDSHIM_PRIORITY", priority, 1) ||
-	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
-	    (slo_us > 0 && setenv("KFDSHIM_SLO", slo, 1)))
-		return cli_failed(&cmd_run, "out of memory for the environment of the command");
+	cli_preload(shim);
+	cli_setenv("KFDSHIM_PRIORITY", priority);
+	if (group)
+		cli_setenv("KFDSHIM_GROUP", group);
+	if (slo_us > 0)
+		cli_setenv("KFDSHIM_SLO", slo);
 
 	execvp(*command, command);
 	int error = errno;

@@ -17,6 +17,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/subprocess.h"
+#include "common/allocate.h"
 #include "common/text.h"
 
 /* Online models get requests at a low load, offline models run as fast as they can. */
@@ -212,7 +213,7 @@ static void read_results(struct ranks *ranks)
 
 #include "cli/colocate/workload.def"
 
-static int print_table(const struct ranks *ranks)
+static void print_table(const struct ranks *ranks)
 {
 	json_t *rows = json_array();
 
@@ -226,12 +227,11 @@ static int print_table(const struct ranks *ranks)
 		json_object_set(row, "p99_us", json_object_get(latency, "p99"));
 		json_array_append_new(rows, row);
 	}
-	return render_table(fields_workload_row,
-			    "index,requests,rate_per_s,gpu_busy_ratio,p50_us,p99_us,NAME", rows,
-			    stdout);
+	render_table(fields_workload_row,
+		     "index,requests,rate_per_s,gpu_busy_ratio,p50_us,p99_us,NAME", rows, stdout);
 }
 
-static int print_json(const struct ranks *ranks)
+static void print_json(const struct ranks *ranks)
 {
 	json_t *list = json_array();
 
@@ -241,8 +241,7 @@ static int print_json(const struct ranks *ranks)
 		json_object_set_new(gpu, "result", result ? json_incref(result) : json_null());
 		json_array_append_new(list, gpu);
 	}
-	return render_print(json_pack("{so}", "gpus", list),
-			    JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	render_print(json_pack("{so}", "gpus", list), JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 }
 
 /* Prepares what all ranks have in common. With a priority they are one group, so that a daemon
@@ -273,8 +272,11 @@ static int run_ranks(struct ranks *ranks, const struct job *job)
 		return cli_failed(&cmd_workload, "cannot start a process: %s", strerror(-rc));
 	code = wait_for_all(ranks);
 	read_results(ranks);
-	rc = job->json ? print_json(ranks) : print_table(ranks);
-	return rc ? cli_failed(&cmd_workload, "out of memory for the results") : code;
+	if (job->json)
+		print_json(ranks);
+	else
+		print_table(ranks);
+	return code;
 }
 
 /* Starts a rank on each GPU, waits until all have ended, and prints their results. A signal ends
@@ -282,8 +284,8 @@ static int run_ranks(struct ranks *ranks, const struct job *job)
  * rank that failed, else CLI_DONE. */
 static int run_on_all(const struct job *job)
 {
-	struct ranks *ranks = calloc(1, sizeof(*ranks));
-	int code = ranks ? set_up(ranks, job) : cli_failed(&cmd_workload, "out of memory");
+	struct ranks *ranks = allocate(1, sizeof(*ranks));
+	int code = set_up(ranks, job);
 	int rc = code == CLI_GO_ON ? process_group_open(&ranks->children) : 0;
 
 	if (rc)
@@ -292,7 +294,7 @@ static int run_on_all(const struct job *job)
 		code = run_ranks(ranks, job);
 		process_group_close(&ranks->children);
 	}
-	for (size_t i = 0; ranks && i < ranks->count; i++) {
+	for (size_t i = 0; i < ranks->count; i++) {
 		json_decref(ranks->list[i].result);
 		if (ranks->list[i].file >= 0)
 			close(ranks->list[i].file);

@@ -41,8 +41,7 @@ struct doctor_finding {
 
 struct doctor_findings {
 	struct doctor_finding *list;
-	size_t count;
-	bool failed; /* out of memory: some findings are lost */
+	size_t count, room;
 };
 
 /* Returns "ok", "warning", "missing" or "unknown". */
@@ -54,7 +53,7 @@ enum doctor_scope doctor_check_scope(enum doctor_check check);
 const char *doctor_scope_name(enum doctor_scope scope);
 
 /* Fills *out with all findings. With facts->chosen_pid set: the findings about that process, and
- * those of the others that are WARNING or MISSING. Sets out->failed if there is no memory. */
+ * those of the others that are WARNING or MISSING. */
 void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
 /* Returns true if processes can be preempted on this machine: no finding is MISSING. */
@@ -89,8 +88,8 @@ enum findings_view {
 	VIEW_OBSTACLES /* all, of one process that is named above the table */
 };
 
-/* Prints a table. Returns the number of rows, without which nothing is printed, or -ENOMEM. */
-int findings_print(const struct doctor_findings *findings, enum findings_view view);
+/* Prints a table. Returns the number of rows, without which nothing is printed. */
+unsigned findings_print(const struct doctor_findings *findings, enum findings_view view);
 /* Returns an array with an object for each finding (docs/reference/doctor.md). of_one: of one
  * process, which is named elsewhere. */
 json_t *findings_json(const struct doctor_findings *findings, bool of_one);
@@ -108,7 +107,7 @@ struct doctor_run {
 	struct doctor_findings *out;
 };
 
-/* Adds a finding; `found` is a printf format. Without memory sets out->failed. */
+/* Adds a finding; `found` is a printf format. */
 void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char *found, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Adds a finding, with an advice unless `verdict` is OK. */

@@ -37,8 +37,6 @@ static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum d
 		   *name = doctor_level_name(level), *separator = why[0] ? "; " : "";
 
 	finding_add(c, verdict, "%s: %s%s%s", comm, name, separator, why);
-	if (c->out->failed)
-		return;
 	struct doctor_finding *line = &c->out->list[c->out->count - 1];
 
 	line->level = level;

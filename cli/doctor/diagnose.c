@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched diagnose: reports on one process, or those of a container, and advises what to do. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +8,8 @@
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
-
-/* Reports why a process could not be examined. */
-static int refused(pid_t pid, int error)
-{
-	char text[PROCESS_ERRMSG];
-
-	if (error == -ENOMEM)
-		return cli_failed(&cmd_diagnose, "out of memory for the findings");
-	return cli_failed(&cmd_diagnose, "%s", process_errmsg(text, pid, error));
-}
 
 struct job {
 	const char *socket, *container;
@@ -35,24 +25,25 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 {
 	struct doctor_facts facts;
 	struct diagnosis diagnosis = {0};
+	char why[PROCESS_ERRMSG];
 	int rc = doctor_collect(&facts, job->socket, pid);
 
 	if (!rc)
 		rc = doctor_collect_queues(&facts, job->socket);
-	if (!rc) {
+	if (rc) {
+		cli_failed(&cmd_diagnose, "%s", process_errmsg(why, pid, rc));
+	} else {
 		container_names_query(job->names, &facts.named.identity.container);
-		rc = diagnose_evaluate(&facts, &diagnosis);
+		diagnose_evaluate(&facts, &diagnosis);
+		if (list)
+			json_array_append_new(list, diagnose_json(&facts, &diagnosis));
+		else
+			diagnose_print(&facts, &diagnosis);
 	}
-	if (!rc && list)
-		rc = json_array_append_new(list, diagnose_json(&facts, &diagnosis)) ? -ENOMEM : 0;
-	else if (!rc)
-		rc = diagnose_print(&facts, &diagnosis);
-	int code = rc ? refused(pid, rc) : CLI_DONE;
-
 	job->simulated = facts.simulated;
 	diagnosis_free(&diagnosis);
 	doctor_facts_free(&facts);
-	return code;
+	return rc ? CLI_FAILED : CLI_DONE;
 }
 
 /* Examines the processes. Succeeds if at least one could be examined. */
@@ -101,13 +92,14 @@ static int report_container(struct job *job)
 						    .socket = job->socket};
 	struct selection selection;
 	int code, rc = selection_read(&selection, &criteria, job->names);
-	pid_t *pids = rc < 0 ? NULL : calloc(selection.count + 1, sizeof(*pids));
+	pid_t *pids;
 	size_t count;
 
-	if (!pids)
-		code = cli_failed(&cmd_diagnose, "the list of processes cannot be read: %s",
-				  strerror(rc < 0 ? -rc : ENOMEM));
-	else if (!selection.count)
+	if (rc < 0)
+		return cli_failed(&cmd_diagnose, "the list of processes cannot be read: %s",
+				  strerror(-rc));
+	pids = allocate(selection.count, sizeof(*pids));
+	if (!selection.count)
 		code = select_no_container(&cmd_diagnose, job->container, job->names);
 	else if ((count = choose(job, &selection, pids)) > 0)
 		code = report(job, pids, count);
@@ -120,8 +112,7 @@ static int report_container(struct job *job)
 			selection.count, job->container,
 			selection.hidden ? ", as far as this user can see: run this as root" : "");
 	free(pids);
-	if (rc >= 0)
-		selection_free(&selection);
+	selection_free(&selection);
 	return code;
 }
 
@@ -142,8 +133,6 @@ static int run(int argc, char **argv)
 	if (!job.pid && !job.container)
 		return cli_usage(&cmd_diagnose, "no process given: give its PID or its container");
 	job.names = container_names_new();
-	if (!job.names)
-		return cli_failed(&cmd_diagnose, "out of memory");
 	code = job.container ? report_container(&job) : report(&job, &job.pid, 1);
 	container_names_free(job.names);
 	return code;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The diagnosis as text (the verdict, its grounds, and what to do), and as JSON. */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -190,14 +189,11 @@ static void print_gpu(const struct doctor_facts *facts, const struct diagnosis *
 }
 
 /* Prints the levels as a table, the best first. */
-static int print_levels(const struct diagnosis *diagnosis)
+static void print_levels(const struct diagnosis *diagnosis)
 {
 	struct table *table = table_new("<LEVEL|<AVAILABLE|<WHY");
 	char why[WHY_BYTES];
-	int rc;
 
-	if (!table)
-		return -ENOMEM;
 	for (size_t i = 0; i < LEVELS; i++) {
 		const struct diagnose_level *level = &diagnosis->levels[i];
 
@@ -207,15 +203,12 @@ static int print_levels(const struct diagnosis *diagnosis)
 		table_cell(table, "%s", why_text(why, &level->reason));
 	}
 	printf("\n");
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
+	table_print(table, stdout);
 }
 
-int diagnose_print(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
+void diagnose_print(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	char verdict_text[sizeof(diagnosis->verdict_text)];
-	int rc = 0;
 
 	strcpy(verdict_text, diagnosis->verdict_text);
 	plain_text(verdict_text);
@@ -225,12 +218,11 @@ int diagnose_print(const struct doctor_facts *facts, const struct diagnosis *dia
 	if (!doctor_is_dead(&facts->named))
 		print_gpu(facts, diagnosis);
 	if (diagnosis->uses_gpu != DOCTOR_NO)
-		rc = print_levels(diagnosis);
-	if (!rc && diagnosis->findings.count) {
+		print_levels(diagnosis);
+	if (diagnosis->findings.count) {
 		printf("\n");
-		rc = findings_print(&diagnosis->findings, VIEW_OBSTACLES);
+		findings_print(&diagnosis->findings, VIEW_OBSTACLES);
 	}
-	return rc < 0 ? rc : 0;
 }
 
 /* ---- JSON ---- */
@@ -263,10 +255,7 @@ static json_t *story_json(const struct doctor_facts *facts, const struct diagnos
 
 	/* tracer_pid can be the number of a thread. `tracer` has the process, and replaces it. */
 	json_object_del(process, "tracer_pid");
-	if (json_object_update_missing(process, more)) {
-		json_decref(process);
-		process = NULL;
-	}
+	json_object_update_missing(process, more);
 	json_decref(more);
 	return process;
 }

@@ -8,12 +8,12 @@
  */
 #include "cli/doctor/diagnosis.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "channel/protocol.h"
+#include "common/allocate.h"
 
 static void add_grounds(struct diagnosis *out, const char *what)
 {
@@ -255,15 +255,14 @@ static bool is_obstacle(const struct doctor_facts *facts, const struct doctor_pr
 
 /* Reduces the findings to the obstacles of the process, with one line for one cause: the worst
  * first, and those about the process before those about the machine. */
-static int keep_obstacles(const struct doctor_facts *facts, const struct doctor_process *p,
-			  struct diagnosis *out)
+static void keep_obstacles(const struct doctor_facts *facts, const struct doctor_process *p,
+			   struct diagnosis *out)
 {
 	static const enum doctor_verdict worst_first[] = {DOCTOR_MISSING, DOCTOR_WARNING,
 							  DOCTOR_CANNOT_KNOW};
-	struct doctor_findings kept = {.list = calloc(out->findings.count + 1, sizeof(*kept.list))};
+	struct doctor_findings kept = {.list = allocate(out->findings.count, sizeof(*kept.list)),
+				       .room = out->findings.count};
 
-	if (!kept.list)
-		return -ENOMEM;
 	for (unsigned rank = 0; rank < 6; rank++)
 		for (size_t i = 0; i < out->findings.count; i++) {
 			const struct doctor_finding *f = &out->findings.list[i];
@@ -274,10 +273,9 @@ static int keep_obstacles(const struct doctor_facts *facts, const struct doctor_
 		}
 	doctor_findings_free(&out->findings);
 	out->findings = kept;
-	return 0;
 }
 
-int diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
+void diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
 {
 	const struct doctor_process *p = doctor_named_process(facts);
 	const struct observation *seen = &facts->named.seen;
@@ -295,12 +293,10 @@ int diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
 	evaluate_use(facts, p, out);
 	evaluate_runtime(facts, p, out);
 	doctor_check(facts, &out->findings);
-	if (out->findings.failed)
-		return -ENOMEM;
 	strcpy(out->state, doctor_find(&out->findings, CHECK_state)->found);
 	levels_evaluate(facts, out);
 	format_verdict(facts, out);
-	return keep_obstacles(facts, p, out);
+	keep_obstacles(facts, p, out);
 }
 
 void diagnosis_free(struct diagnosis *diagnosis)

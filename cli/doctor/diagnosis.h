@@ -61,15 +61,14 @@ struct diagnosis {
 	struct doctor_findings findings; /* obstacles, worst first */
 };
 
-/* Evaluates the facts, which have to outlive *out. diagnosis_free() ends *out, also after an
- * error. Returns 0 or -ENOMEM. */
-int diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out);
+/* Evaluates the facts, which have to outlive *out. diagnosis_free() ends *out. */
+void diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out);
 void diagnosis_free(struct diagnosis *diagnosis);
 
-/* Prints the diagnosis as text on stdout. Returns 0 or -ENOMEM. */
-int diagnose_print(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
+/* Prints the diagnosis as text on stdout. */
+void diagnose_print(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
 /* Returns the diagnosis as a JSON object with the keys of docs/reference/doctor.md, owned by the
- * caller. NULL: no memory. */
+ * caller. */
 json_t *diagnose_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
 /* Returns the priority that the process has with the daemon or, if the daemon does not know it,
  * would have from its environment. Below 0: none, or not known. */

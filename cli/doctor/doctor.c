@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched doctor: checks whether preemption works on this machine, and advises how to fix it. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +11,16 @@
 #include "common/json_util.h"
 
 /* Prints all findings and the GPUs as JSON. */
-static int print_json(const struct doctor_facts *facts, const struct doctor_findings *findings)
+static void print_json(const struct doctor_facts *facts, const struct doctor_findings *findings)
 {
-	return render_print(json_pack("{sb so so sb so so so}", "simulated", (int)facts->simulated,
-				      "profile", plain_or_null(facts->profile), "kernel",
-				      plain_or_null(facts->simulated ? facts->simulated_kernel
-								     : facts->release),
-				      "usable", (int)doctor_usable(findings), "pid",
-				      json_number(facts->chosen_pid, facts->chosen_pid), "gpus",
-				      gpus_json(), "findings", findings_json(findings, false)),
-			    JSON_INDENT(2));
+	render_print(json_pack("{sb so so sb so so so}", "simulated", (int)facts->simulated,
+			       "profile", plain_or_null(facts->profile), "kernel",
+			       plain_or_null(facts->simulated ? facts->simulated_kernel
+							      : facts->release),
+			       "usable", (int)doctor_usable(findings), "pid",
+			       json_number(facts->chosen_pid, facts->chosen_pid), "gpus",
+			       gpus_json(), "findings", findings_json(findings, false)),
+		     JSON_INDENT(2));
 }
 
 /* Prints how many findings there are of each verdict, so that a machine without problems shows that
@@ -37,10 +36,10 @@ static void print_summary(const struct doctor_findings *findings, size_t gpus)
 	       n[DOCTOR_CANNOT_KNOW], n[DOCTOR_OK], n[DOCTOR_OK] ? " (-v shows all)" : "");
 }
 
-static int print_table(const struct doctor_facts *facts, const struct doctor_findings *findings,
-		       enum findings_view view)
+static void print_table(const struct doctor_facts *facts, const struct doctor_findings *findings,
+			enum findings_view view)
 {
-	int rows;
+	unsigned rows;
 
 	print_simulated(facts, "", "\n");
 	rows = findings_print(findings, view);
@@ -49,25 +48,21 @@ static int print_table(const struct doctor_facts *facts, const struct doctor_fin
 			putchar('\n');
 		print_summary(findings, facts->node_count);
 	}
-	return rows < 0 ? rows : 0;
 }
 
 /* Prints the table of checks. */
 static int list_checks(void)
 {
 	struct table *table = table_new("<CHECK|<SCOPE|<QUESTION");
-	int rc = -1;
 
-	for (enum doctor_check check = 0; table && check < DOCTOR_CHECKS; check++) {
+	for (enum doctor_check check = 0; check < DOCTOR_CHECKS; check++) {
 		table_row(table);
 		table_cell(table, "%s", doctor_check_name(check));
 		table_cell(table, "%s", doctor_scope_name(doctor_check_scope(check)));
 		table_cell(table, "%s", doctor_check_question(check));
 	}
-	if (table)
-		rc = table_print(table, stdout);
-	table_free(table);
-	return rc ? cli_failed(&cmd_doctor, "out of memory for the list") : CLI_DONE;
+	table_print(table, stdout);
+	return CLI_DONE;
 }
 
 /* Collects the facts, evaluates them and prints the findings. Returns the exit code. */
@@ -75,19 +70,18 @@ static int report(const char *socket, int pid, bool as_json, bool whole)
 {
 	struct doctor_findings findings = {0};
 	struct doctor_facts facts;
-	int code, rc = doctor_collect(&facts, socket, pid);
+	int code;
 
-	if (!rc) {
+	if (doctor_collect(&facts, socket, pid)) {
+		code = cli_failed(&cmd_doctor, "process %d has ended", pid);
+	} else {
 		doctor_check(&facts, &findings);
-		rc = findings.failed ? -ENOMEM : 0;
+		if (as_json)
+			print_json(&facts, &findings);
+		else
+			print_table(&facts, &findings, whole ? VIEW_ALL : VIEW_PROBLEMS);
+		code = doctor_usable(&findings) ? CLI_DONE : CLI_FAILED;
 	}
-	if (!rc)
-		rc = as_json ? print_json(&facts, &findings)
-			     : print_table(&facts, &findings, whole ? VIEW_ALL : VIEW_PROBLEMS);
-	code = rc == -ESRCH ? cli_failed(&cmd_doctor, "process %d has ended", pid)
-	       : rc	    ? cli_failed(&cmd_doctor, "out of memory for the findings")
-	       : doctor_usable(&findings) ? CLI_DONE
-					  : CLI_FAILED;
 	doctor_findings_free(&findings);
 	doctor_facts_free(&facts);
 	return code;

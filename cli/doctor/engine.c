@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/allocate.h"
+
 #include "cli/doctor/checks.h"
 
 static const struct {
@@ -59,16 +61,12 @@ const char *doctor_verdict_name(enum doctor_verdict verdict)
 void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char *found, ...)
 {
 	struct doctor_findings *out = run->out;
-	struct doctor_finding *list = reallocarray(out->list, out->count + 1, sizeof(*list));
+	struct doctor_finding *finding;
 	va_list ap;
 
-	if (!list) {
-		out->failed = true;
-		return;
-	}
-	out->list = list;
-	list += out->count++;
-	*list = (struct doctor_finding){
+	out->list = allocate_next(out->list, out->count, &out->room, sizeof(*finding));
+	finding = &out->list[out->count++];
+	*finding = (struct doctor_finding){
 		.check = run->check,
 		.gpu_id = run->node ? run->node->gpu_id : 0,
 		.pid = run->process ? run->process->pid : 0,
@@ -76,7 +74,7 @@ void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char
 		.level = LEVEL_UNKNOWN,
 	};
 	va_start(ap, found);
-	vsnprintf(list->found, sizeof(list->found), found, ap);
+	vsnprintf(finding->found, sizeof(finding->found), found, ap);
 	va_end(ap);
 }
 
@@ -85,7 +83,7 @@ void finding_advise(struct doctor_run *run, const char *advice, ...)
 	struct doctor_findings *out = run->out;
 	va_list ap;
 
-	if (out->failed || !out->count || out->list[out->count - 1].verdict == DOCTOR_OK)
+	if (!out->count || out->list[out->count - 1].verdict == DOCTOR_OK)
 		return;
 	va_start(ap, advice);
 	vsnprintf(out->list[out->count - 1].advice, sizeof(out->list->advice), advice, ap);

@@ -192,7 +192,7 @@ struct doctor_facts {
 	char tools[256];    /* HSA_TOOLS_LIB */
 
 	struct doctor_process *processes; /* sorted by pid; owned */
-	size_t process_count;
+	size_t process_count, process_room;
 	bool processes_hidden; /* in a container: kfd/proc has pids of the host's namespace */
 	int chosen_pid;	       /* 0: all processes */
 	struct doctor_named named;
@@ -214,13 +214,12 @@ bool doctor_is_dead(const struct doctor_named *named);
  * Initializes *facts and collects all facts that can be found out. `socket`: path of the
  * daemon's socket, not NULL. `pid`: process to examine, which may also be the number of a thread;
  * 0: all processes. doctor_facts_free() ends *facts, also after an error. Opens /dev/kfd for a
- * moment, and starts child processes. Returns 0 or
- *   -ESRCH   there is no such process, or it has ended in the meantime
- *   -ENOMEM
+ * moment, and starts child processes. Returns 0, or -ESRCH if there is no such process, or if it has
+ * ended in the meantime.
  */
 int doctor_collect(struct doctor_facts *facts, const char *socket, int pid);
 /* Collects the queues of the named process from all sources. Returns 0; -ESRCH: it has ended
- * meanwhile; -EACCES: /proc hides it from this user; -ENOMEM. */
+ * meanwhile; -EACCES: /proc hides it from this user. */
 int doctor_collect_queues(struct doctor_facts *facts, const char *socket);
 
 /* ---- parts of doctor_collect(), each in a file of its own ---- */
@@ -237,8 +236,8 @@ void doctor_collect_shim(struct doctor_facts *facts);
 /* Queries the daemon. *status: its reply, owned by the caller; NULL if there was none. */
 void doctor_collect_daemon(struct doctor_facts *facts, const char *socket, json_t **status);
 /* Collects the processes from the daemon's reply (`status`, may be NULL), the driver's list and
- * /proc, and counts the compute queues of each node. Returns 0 or -ENOMEM. */
-int doctor_collect_processes(struct doctor_facts *facts, const json_t *status);
+ * /proc, and counts the compute queues of each node. */
+void doctor_collect_processes(struct doctor_facts *facts, const json_t *status);
 /* Identifies the process of that number, or of that thread, and collects its state. Returns 0
  * (also if /proc hides it) or -ESRCH. */
 int doctor_collect_named(struct doctor_named *named, pid_t pid);

@@ -25,6 +25,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/read_files.h"
 #include "cli/util/sim_info.h"
+#include "common/allocate.h"
 #include "kfd/topology.h"
 #include "kfd/uapi.h"
 
@@ -290,20 +291,17 @@ static unsigned count_forbidden(void)
 	return count;
 }
 
-/* Reads the nodes in the order of their numbers. Returns 0 or -ENOMEM. */
-static int collect_nodes(struct doctor_facts *facts)
+/* Reads the nodes in the order of their numbers. */
+static void collect_nodes(struct doctor_facts *facts)
 {
 	struct topology_gpu gpus[DOCTOR_NODES + 1];
 	size_t n = topology_gpus(gpus, DOCTOR_NODES + 1);
 
 	facts->more_nodes = n > DOCTOR_NODES;
 	facts->forbidden_nodes = count_forbidden();
-	facts->nodes = calloc(DOCTOR_NODES, sizeof(*facts->nodes));
-	if (!facts->nodes)
-		return -ENOMEM;
+	facts->nodes = allocate(DOCTOR_NODES, sizeof(*facts->nodes));
 	for (size_t i = 0; i < n && i < DOCTOR_NODES; i++)
 		add_node(facts, &gpus[i]);
-	return 0;
 }
 
 /* Takes the policy of each node from the daemon's reply. */
@@ -347,16 +345,14 @@ int doctor_collect(struct doctor_facts *facts, const char *socket, int pid)
 		snprintf(facts->release, sizeof(facts->release), "%s", name.release);
 	collect_driver(facts);
 	collect_device(facts);
-	rc = collect_nodes(facts);
-	if (rc)
-		return rc;
+	collect_nodes(facts);
 	if (!facts->more_nodes)
 		collect_cards(facts);
 	doctor_collect_rights(facts);
 	doctor_collect_shim(facts);
 	doctor_collect_daemon(facts, socket, &status);
 	collect_policies(facts, status);
-	rc = doctor_collect_processes(facts, status);
+	doctor_collect_processes(facts, status);
 	json_decref(status);
-	return rc;
+	return 0;
 }

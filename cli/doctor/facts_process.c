@@ -23,6 +23,7 @@
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "cli/util/read_files.h"
+#include "common/allocate.h"
 #include "common/proc.h"
 #include "common/proc_file.h"
 #include "kfd/device.h"
@@ -31,22 +32,20 @@
 #define FILES 4096u /* open files that are checked; a process can have any number */
 #define CGROUPS "/sys/fs/cgroup"
 
-/* Finds or adds the process. NULL: no memory. */
+/* Finds or adds the process. */
 static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
 {
-	struct doctor_process *list = facts->processes;
+	struct doctor_process *process;
 
 	for (size_t i = 0; i < facts->process_count; i++)
-		if (list[i].pid == pid)
-			return &list[i];
-	list = reallocarray(list, facts->process_count + 1, sizeof(*list));
-	if (!list)
-		return NULL;
-	facts->processes = list;
-	list += facts->process_count++;
-	doctor_process_init(list, pid);
-	list->registered = DOCTOR_NO;
-	return list;
+		if (facts->processes[i].pid == pid)
+			return &facts->processes[i];
+	facts->processes = allocate_next(facts->processes, facts->process_count,
+					 &facts->process_room, sizeof(*process));
+	process = &facts->processes[facts->process_count++];
+	doctor_process_init(process, pid);
+	process->registered = DOCTOR_NO;
+	return process;
 }
 
 /* Notes that the process uses the node. */
@@ -95,7 +94,7 @@ static void read_words(struct doctor_process *p, const json_t *entry)
 }
 
 /* Adds the processes in the daemon's reply. Clients in other pid namespaces are only counted. */
-static int add_registered(struct doctor_facts *facts, const json_t *status)
+static void add_registered(struct doctor_facts *facts, const json_t *status)
 {
 	bool otherwise = facts->daemon.here != DOCTOR_YES;
 	json_t *entry, *queue;
@@ -105,14 +104,13 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 	{
 		const json_t *priority = json_object_get(entry, "priority");
 		int pid = source_daemon_number(entry, otherwise);
-		struct doctor_process *p = pid > 0 ? process_of(facts, pid) : NULL;
+		struct doctor_process *p;
 
 		if (pid <= 0) {
 			facts->daemon.elsewhere++;
 			continue;
 		}
-		if (!p)
-			return -ENOMEM;
+		p = process_of(facts, pid);
 		p->registered = DOCTOR_YES;
 		p->external = json_is_false(json_object_get(entry, "shim"));
 		read_word(p->comm, sizeof(p->comm), entry, "comm");
@@ -131,7 +129,6 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 			on_node(p, json_integer_value(json_object_get(queue, "gpu_id")));
 		}
 	}
-	return 0;
 }
 
 /* Reads what the driver lists of a process: counts its queues on their nodes, because every compute
@@ -160,32 +157,28 @@ static void read_listed(struct doctor_facts *facts, struct doctor_process *p, pi
 
 /* Adds the processes in the driver's list, and counts the queues of all processes on each node. In
  * a container the list has pids of another namespace, so only the queues are counted. */
-static int add_seen(struct doctor_facts *facts)
+static void add_seen(struct doctor_facts *facts)
 {
 	/* The driver lists processes by their pids in the machine's first pid namespace. */
 	bool named = observe_names_match();
 	struct gpu_processes list;
-	int rc = access(SYSFS_PROCESSES, F_OK) ? 1 : gpu_processes_of_driver(&list);
 
-	if (rc)
-		return rc < 0 ? rc : 0;
+	if (access(SYSFS_PROCESSES, F_OK))
+		return;
+	gpu_processes_of_driver(&list);
 	for (size_t i = 0; i < facts->node_count; i++)
 		facts->nodes[i].compute_queues = 0;
 	facts->processes_hidden = !named && list.count;
-	for (size_t i = 0; !rc && i < list.count; i++) {
+	for (size_t i = 0; i < list.count; i++) {
 		struct doctor_process *p = NULL;
 
 		if (named && !process_is_ours(list.pid[i])) {
 			p = process_of(facts, list.pid[i]);
-			if (p)
-				p->uses_gpu = DOCTOR_YES;
-			else
-				rc = -ENOMEM;
+			p->uses_gpu = DOCTOR_YES;
 		}
 		read_listed(facts, p, list.pid[i]);
 	}
 	gpu_processes_free(&list);
-	return rc;
 }
 
 /* Reads from the memory map whether the shim is loaded, and which HSA runtime. */
@@ -342,16 +335,12 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-int doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
+void doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
 {
-	int rc = add_registered(facts, status);
-
-	if (!rc)
-		rc = add_seen(facts);
-	if (!rc && facts->chosen_pid && !process_of(facts, facts->chosen_pid))
-		rc = -ENOMEM;
-	if (rc)
-		return rc;
+	add_registered(facts, status);
+	add_seen(facts);
+	if (facts->chosen_pid)
+		process_of(facts, facts->chosen_pid);
 	for (size_t i = 0; i < facts->process_count; i++) {
 		struct doctor_process *p = &facts->processes[i];
 
@@ -367,7 +356,6 @@ int doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
 	}
 	if (facts->process_count)
 		qsort(facts->processes, facts->process_count, sizeof(*facts->processes), by_pid);
-	return 0;
 }
 
 /* ---- the process that the user named ---- */
@@ -511,8 +499,6 @@ int doctor_collect_queues(struct doctor_facts *facts, const char *socket)
 		return -EACCES;
 	if (!doctor_is_dead(named)) {
 		observer = observe_open(&options);
-		if (!observer)
-			return -ENOMEM;
 		/* The result needs no check: errors of the sources are in the observation. */
 		observe_sample(observer, &named->seen);
 		observe_close(observer);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Prints findings as a table and as JSON. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,14 +111,12 @@ static void print_row(struct table *table, const struct doctor_finding *f, unsig
 	table_cell(table, "%s", f->advice);
 }
 
-int findings_print(const struct doctor_findings *findings, enum findings_view view)
+unsigned findings_print(const struct doctor_findings *findings, enum findings_view view)
 {
 	struct table *table = table_new(view == VIEW_OBSTACLES ? "<OBSTACLE|<FOUND|<ADVICE"
 							       : "<CHECK|<VERDICT|<FOUND|<ADVICE");
-	int rows = 0, rc = 0;
+	unsigned rows = 0;
 
-	if (!table)
-		return -ENOMEM;
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct doctor_finding *f = &findings->list[i];
 		unsigned alike = view == VIEW_PROBLEMS ? count_alike(findings, i) : 1;
@@ -131,7 +128,8 @@ int findings_print(const struct doctor_findings *findings, enum findings_view vi
 		rows++;
 	}
 	if (rows)
-		rc = table_print(table, stdout);
-	table_free(table);
-	return rc ? -ENOMEM : rows;
+		table_print(table, stdout);
+	else
+		table_free(table);
+	return rows;
 }

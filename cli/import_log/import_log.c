@@ -14,6 +14,7 @@
 #include "cli/output/progress.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "common/wait.h"
@@ -103,14 +104,12 @@ static bool wait_readable(const struct import *import)
 /* Reads the log to its end, or until a signal stops it. Returns 0 or a negative errno. */
 static int read_all(struct import *import)
 {
-	char *window = malloc(WINDOW);
+	char *window = allocate(WINDOW, 1);
 	const bool show = progress_is_live();
 	size_t left = 0;
 	ssize_t n;
 	int rc = 0;
 
-	if (!window)
-		return -ENOMEM;
 	import->began_ns = clock_ns();
 	import->live_ns = import->began_ns + LIVE_NS;
 	for (;;) {
@@ -257,8 +256,7 @@ static int import(struct import *import, enum import_format format)
 	if (import->stats->threads == 0)
 		return nothing(import);
 	remarks(import);
-	if (import_show(&import->read, import->stats, format))
-		return cli_failed(&cmd_import_log, "out of memory for the output");
+	import_show(&import->read, import->stats, format);
 	return CLI_DONE;
 }
 
@@ -281,8 +279,6 @@ static int run(int argc, char **argv)
 		return code;
 	struct import all = {.read.file = file, .fd = -1, .stats = log_stats_new((uint64_t)pid)};
 
-	if (!all.stats)
-		return cli_failed(&cmd_import_log, "out of memory for the counts");
 	code = import(&all, format);
 	log_stats_free(all.stats);
 	if (all.fd > STDIN_FILENO)

@@ -2,7 +2,6 @@
 /* The totals of a HIP log as tables, as JSON, or as a Python literal. */
 #include "cli/import_log/output.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 
 #include "cli/output/fields.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
 
 #define QUEUES_PRINTED 6u /* queues in the row of a thread */
@@ -36,18 +36,14 @@ static bool known_of_queue(const struct log_stats_process *process,
 }
 
 /* Returns the numbers of all queues: from 1 within their process, in the order of the log. The
- * caller frees the array. NULL: no memory. */
+ * caller frees the array. */
 static uint32_t *number_queues(const struct log_stats *stats)
 {
-	uint32_t *of_process = calloc(LOG_STATS_PROCESSES, sizeof(*of_process));
-	uint32_t *number = calloc(LOG_STATS_QUEUES, sizeof(*number));
+	uint32_t *of_process = allocate(LOG_STATS_PROCESSES, sizeof(*of_process));
+	uint32_t *number = allocate(LOG_STATS_QUEUES, sizeof(*number));
 
-	for (uint32_t i = 0; of_process && number && i < stats->queues; i++)
+	for (uint32_t i = 0; i < stats->queues; i++)
 		number[i] = ++of_process[stats->queue[i].process];
-	if (!of_process) {
-		free(number);
-		number = NULL;
-	}
 	free(of_process);
 	return number;
 }
@@ -59,13 +55,11 @@ struct chains {
 };
 
 /* Builds the lists, from the last use to the first because each is put in front. The caller frees
- * them. NULL: no memory. */
+ * them. */
 static struct chains *chain_uses(const struct log_stats *stats)
 {
-	struct chains *chains = malloc(sizeof(*chains));
+	struct chains *chains = allocate(1, sizeof(*chains));
 
-	if (!chains)
-		return NULL;
 	memset(chains, 0xff, sizeof(*chains));
 	for (uint32_t i = stats->uses; i-- > 0;) {
 		chains->next[i] = chains->first[stats->use[i].thread];
@@ -225,7 +219,7 @@ static json_t *file_json(const char *file)
 	return strcmp(file, "-") == 0 ? json_null() : plain_json(file);
 }
 
-/* Returns the whole result. NULL: no memory. */
+/* Returns the whole result. */
 static json_t *all_json(const struct import_read *read, const struct log_stats *stats,
 			const struct chains *chains, const uint32_t *number)
 {
@@ -252,10 +246,7 @@ static json_t *all_json(const struct import_read *read, const struct log_stats *
 			json_object_get(json_array_get(processes, stats->thread[i].process),
 					"threads"),
 			thread_json(stats, i, chains, number));
-	if (json_object_set_new(out, "processes", processes)) {
-		json_decref(out);
-		return NULL;
-	}
+	json_object_set_new(out, "processes", processes);
 	return out;
 }
 
@@ -303,50 +294,33 @@ static void print_python(const json_t *value, FILE *out, int depth)
 	}
 }
 
-/* Adds a number; "-" if it is not known. */
-static void count_cell(struct table *table, bool is_known, uint64_t value)
+static void show_processes(const struct log_stats *stats)
 {
-	if (is_known)
-		table_cell(table, "%" PRIu64, value);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-}
-
-static int show_processes(const struct log_stats *stats)
-{
-	struct table *table = table_new("PID|LOG LINES|SPAN|THREADS|QUEUES|LIMIT|CALLS|KERNELS|"
-					"DISPATCHES|BARRIERS|COPIES");
-	char span[QUANTITY_BYTES];
-	int rc;
+	json_t *rows = json_array();
 
 	for (uint32_t i = 0; i < stats->processes; i++) {
 		const struct log_stats_process *process = &stats->process[i];
+		json_t *row = render_json(fields_hip_process_row, process);
 		uint32_t threads = 0, queues = 0;
 
 		for (uint32_t k = 0; k < stats->threads; k++)
 			threads += stats->thread[k].process == i && stats->thread[k].named;
 		for (uint32_t k = 0; k < stats->queues; k++)
 			queues += stats->queue[k].process == i;
-		table_row(table);
-		count_cell(table, process->pid, process->pid);
-		count_cell(table, true, process->lines);
-		table_cell(table, "%s",
-			   process->last_us < process->first_us
-				   ? TABLE_UNKNOWN
-				   : quantity_us(span,
-						 (double)(process->last_us - process->first_us)));
-		count_cell(table, threads, threads);
-		count_cell(table, queues, queues);
-		count_cell(table, process->seen[HIPLOG_POOL], process->pool[HIPLOG_MAX_EACH]);
-		count_cell(table, process->seen[HIPLOG_CALL], process->seen[HIPLOG_CALL]);
-		count_cell(table, process->seen[HIPLOG_KERNEL], process->seen[HIPLOG_KERNEL]);
-		count_cell(table, known_packets(process), process->seen[HIPLOG_DISPATCH]);
-		count_cell(table, known_packets(process), process->seen[HIPLOG_BARRIER]);
-		count_cell(table, process->seen[HIPLOG_COPY], process->seen[HIPLOG_COPY]);
+		json_object_set_new(row, "threads", json_number(threads, threads));
+		json_object_set_new(row, "queues", json_number(queues, queues));
+		json_object_set_new(row, "span_us",
+				    json_number(process->last_us >= process->first_us,
+						(int64_t)(process->last_us - process->first_us)));
+		known_if(process->seen[HIPLOG_POOL], row, "limit");
+		known_if(known_packets(process), row, "dispatches");
+		known_if(known_packets(process), row, "barriers");
+		json_array_append_new(rows, row);
 	}
-	rc = table ? table_print(table, stdout) : -ENOMEM;
-	table_free(table);
-	return rc;
+	render_table(fields_hip_process_row,
+		     "pid,log_lines,span_us,threads,queues,limit,calls,kernels,dispatches,"
+		     "barriers,copies",
+		     rows, stdout);
 }
 
 /* Adds a row of a queue or a thread, with the pid of its process. */
@@ -357,74 +331,56 @@ static void add_row(json_t *rows, const struct log_stats_process *process, json_
 	json_array_append_new(rows, row);
 }
 
-static int show_queues(const struct log_stats *stats, const uint32_t *number)
+static void show_queues(const struct log_stats *stats, const uint32_t *number)
 {
 	json_t *rows = json_array();
 
 	for (uint32_t i = 0; i < stats->queues; i++)
 		add_row(rows, &stats->process[stats->queue[i].process],
 			queue_json(stats, &stats->queue[i], number[i]));
-	return render_table(
-		fields_hip_queue,
-		"PID,queue,HSA_QUEUE_T,RING,hsa_id,ring_packets,priority,streams,"
-		"dispatches,barriers,rptr,wptr,backlog_packets,backlog_packets_max,STATE",
-		rows, stdout);
+	render_table(fields_hip_queue,
+		     "PID,queue,HSA_QUEUE_T,RING,hsa_id,ring_packets,priority,streams,"
+		     "dispatches,barriers,rptr,wptr,backlog_packets,backlog_packets_max,STATE",
+		     rows, stdout);
 }
 
-static int show_threads(const struct log_stats *stats, const struct chains *chains,
-			const uint32_t *number)
+static void show_threads(const struct log_stats *stats, const struct chains *chains,
+			 const uint32_t *number)
 {
 	json_t *rows = json_array();
 
 	for (uint32_t i = 0; i < stats->threads; i++)
 		add_row(rows, &stats->process[stats->thread[i].process],
 			thread_json(stats, i, chains, number));
-	return render_table(fields_hip_thread,
-			    "PID,thread,log_lines,calls,kernels,dispatches,barriers,copies,"
-			    "copied_bytes,PACKETS IN QUEUE",
-			    rows, stdout);
+	render_table(fields_hip_thread,
+		     "PID,thread,log_lines,calls,kernels,dispatches,barriers,copies,"
+		     "copied_bytes,PACKETS IN QUEUE",
+		     rows, stdout);
 }
 
-static int show_tables(const struct log_stats *stats, const struct chains *chains,
-		       const uint32_t *number)
-{
-	int rc = show_processes(stats);
-
-	putchar('\n');
-	if (rc == 0 && stats->queues)
-		rc = show_queues(stats, number);
-	else if (rc == 0)
-		puts("no queues");
-	putchar('\n');
-	return rc ? rc : show_threads(stats, chains, number);
-}
-
-static int show_json(const struct import_read *read, const struct log_stats *stats,
-		     const struct chains *chains, const uint32_t *number, enum import_format format)
-{
-	json_t *json = all_json(read, stats, chains, number);
-
-	if (!json)
-		return -ENOMEM;
-	if (format != IMPORT_PYTHON)
-		return render_print(json, JSON_INDENT(2));
-	print_python(json, stdout, 0);
-	putchar('\n');
-	json_decref(json);
-	return 0;
-}
-
-int import_show(const struct import_read *read, const struct log_stats *stats,
-		enum import_format format)
+void import_show(const struct import_read *read, const struct log_stats *stats,
+		 enum import_format format)
 {
 	uint32_t *number = number_queues(stats);
 	struct chains *chains = chain_uses(stats);
-	int rc = -ENOMEM;
+	json_t *json = format == IMPORT_TABLE ? NULL : all_json(read, stats, chains, number);
 
-	if (number && chains)
-		rc = format == IMPORT_TABLE ? show_tables(stats, chains, number)
-					    : show_json(read, stats, chains, number, format);
+	if (format == IMPORT_JSON) {
+		render_print(json, JSON_INDENT(2));
+	} else if (format == IMPORT_PYTHON) {
+		print_python(json, stdout, 0);
+		putchar('\n');
+		json_decref(json);
+	} else {
+		show_processes(stats);
+		putchar('\n');
+		if (stats->queues)
+			show_queues(stats, number);
+		else
+			puts("no queues");
+		putchar('\n');
+		show_threads(stats, chains, number);
+	}
 	free(number);
 	free(chains);
-	return rc;
 }

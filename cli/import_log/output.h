@@ -16,8 +16,8 @@ struct import_read {
 enum import_format { IMPORT_TABLE, IMPORT_JSON, IMPORT_PYTHON };
 
 /* Prints the summary on stdout: as tables, as JSON (docs/reference/import-log.md), or the same as a
- * Python literal. Returns 0 or -ENOMEM. */
-int import_show(const struct import_read *read, const struct log_stats *stats,
-		enum import_format format);
+ * Python literal. */
+void import_show(const struct import_read *read, const struct log_stats *stats,
+		 enum import_format format);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/allocate.h"
+
 #define NONE UINT32_MAX
 #define NOWHERE (UINT32_MAX - 1) /* a queue for which the table had no room */
 
@@ -67,14 +69,9 @@ static void map_set(struct map *map, uint64_t a, uint64_t b, uint32_t index)
 
 struct log_stats *log_stats_new(uint64_t only_pid)
 {
-	struct log_stats *stats = calloc(1, sizeof(*stats));
-	struct log_stats_maps *maps = calloc(1, sizeof(*maps));
+	struct log_stats *stats = allocate(1, sizeof(*stats));
+	struct log_stats_maps *maps = allocate(1, sizeof(*maps));
 
-	if (!stats || !maps) {
-		free(stats);
-		free(maps);
-		return NULL;
-	}
 	maps->process = MAP(maps->processes);
 	maps->thread = MAP(maps->threads);
 	maps->queue = MAP(maps->queues);
@@ -87,8 +84,7 @@ struct log_stats *log_stats_new(uint64_t only_pid)
 
 void log_stats_free(struct log_stats *stats)
 {
-	if (stats)
-		free(stats->maps);
+	free(stats->maps);
 	free(stats);
 }
 

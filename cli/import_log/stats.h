@@ -84,7 +84,7 @@ struct log_stats {
 	struct log_stats_maps *maps;
 };
 
-/* Returns an empty summary for the lines of process `only_pid` (0: all). NULL: no memory. */
+/* Returns an empty summary for the lines of process `only_pid` (0: all). */
 struct log_stats *log_stats_new(uint64_t only_pid);
 void log_stats_free(struct log_stats *stats);
 /* Counts one line of the log. */

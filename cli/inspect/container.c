@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/inspect.h"
+#include "common/allocate.h"
 #include "common/proc.h"
 #include "common/proc_file.h"
 #include "common/text.h"
@@ -358,20 +359,18 @@ bool container_of_containerenv(char *text, struct container *out)
 
 /* ---- of a process ---- */
 
-/* Read at most TEXT_MAX bytes, cut after the last whole line. Closes f. Returns NULL if f is NULL
- * or there is no memory; the caller frees the text. */
+/* Read at most TEXT_MAX bytes, cut after the last whole line. Closes f. Returns NULL if f is NULL;
+ * the caller frees the text. */
 static char *read_text(FILE *f)
 {
-	char *text = f ? malloc(TEXT_MAX + 1) : NULL, *end;
-	size_t n = 0;
+	char *text, *end;
+	size_t n;
 
-	if (text)
-		n = fread(text, 1, TEXT_MAX, f);
-	if (f)
-		fclose(f);
-	if (!text)
+	if (!f)
 		return NULL;
-	text[n] = '\0';
+	text = allocate(TEXT_MAX + 1, 1);
+	n = fread(text, 1, TEXT_MAX, f);
+	fclose(f);
 	end = n == TEXT_MAX ? strrchr(text, '\n') : NULL;
 	if (end)
 		end[1] = '\0';

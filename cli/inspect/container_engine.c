@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/wait.h"
 
@@ -32,7 +33,7 @@ struct engine_reply {
 
 struct container_names {
 	struct engine_reply *reply;
-	size_t count;
+	size_t count, room;
 	int failed[TOOLS]; /* last error of each tool; 0: none */
 	char problem[256];
 };
@@ -157,7 +158,7 @@ static int run_tool(const char *const *argv, char *out, size_t size)
 
 struct container_names *container_names_new(void)
 {
-	return calloc(1, sizeof(struct container_names));
+	return allocate(1, sizeof(struct container_names));
 }
 
 void container_names_free(struct container_names *names)
@@ -236,11 +237,8 @@ static const struct engine_reply *find(struct container_names *names, enum tool 
 	for (size_t i = 0; i < names->count; i++)
 		if (strcmp(names->reply[i].id, id) == 0)
 			return &names->reply[i];
-	reply = reallocarray(names->reply, names->count + 1, sizeof(*reply));
-	if (!reply)
-		return NULL;
-	names->reply = reply;
-	reply += names->count++;
+	names->reply = allocate_next(names->reply, names->count, &names->room, sizeof(*reply));
+	reply = &names->reply[names->count++];
 	*reply = (struct engine_reply){0};
 	snprintf(reply->id, sizeof(reply->id), "%s", id);
 	/* Do not run a missing or hanging tool again, so that many containers do not cost a timeout
@@ -264,8 +262,6 @@ int container_names_query(struct container_names *names, struct container *conta
 	if (tool == NO_TOOL || !container->id[0])
 		return -EINVAL;
 	reply = find(names, tool, container->id);
-	if (!reply)
-		return -ENOMEM;
 	strcpy(container->name, reply->name);
 	return reply->error;
 }

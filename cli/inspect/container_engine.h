@@ -14,7 +14,7 @@
 /* Cache of the results by container id, so that the engine is run once for each id. */
 struct container_names;
 
-struct container_names *container_names_new(void);	  /* returns NULL if there is no memory */
+struct container_names *container_names_new(void);
 void container_names_free(struct container_names *names); /* NULL is allowed */
 
 /*
@@ -24,7 +24,6 @@ void container_names_free(struct container_names *names); /* NULL is allowed */
  * Returns 0, or a negative errno:
  * -EINVAL  the container has no id, or no engine that could be queried
  * -ENOENT  the engine's command is not in PATH
- * -ENOMEM  no memory
  * others   the command failed, took too long, or gave no valid name
  */
 int container_names_query(struct container_names *names, struct container *container);

@@ -11,7 +11,6 @@
  * Errors of all functions:
  * -EBADMSG     the text is not in the driver's format or ends early; a sentence names the line
  * -EOPNOTSUPP  the text has a GPU of another generation
- * -ENOMEM      no memory
  * After -EBADMSG and -EOPNOTSUPP the list has the entries that could be read.
  *
  * Pure. Threads: any, one at a time for each list.

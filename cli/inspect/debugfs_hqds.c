@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Parses debugfs kfd/hqds: for each node and XCC the hardware slots, each followed by its
  * registers. */
-#include <errno.h>
 #include <string.h>
 
 #include "cli/inspect/debugfs_words.h"
@@ -94,24 +93,21 @@ static void count_slot(struct observe_queue *queue, const struct hqd_slot *slot)
 	queue->field[OBSERVE_HQD_XCCS].value |= UINT64_C(1) << slot->xcc;
 }
 
-static int add_slot(struct hqd_reader *h)
+static void add_slot(struct hqd_reader *h)
 {
 	const struct hqd_slot *slot = &h->slot;
 	struct observe_queue *queue = NULL;
 
 	if (!slot->active)
-		return 0;
+		return;
 	for (size_t i = h->node_first; !queue && i < h->out->count; i++)
 		if (is_ring(&h->out->queue[i], slot))
 			queue = &h->out->queue[i];
 	if (!queue) {
 		queue = observe_list_add(h->out);
-		if (!queue)
-			return -ENOMEM;
 		describe(queue, slot, h->now, h->gpu);
 	}
 	count_slot(queue, slot);
-	return 0;
 }
 
 static int end_slot(struct hqd_reader *h)
@@ -129,7 +125,8 @@ static int end_slot(struct hqd_reader *h)
 	else
 		sdma_slot(&h->slot, h->now, h->gpu);
 	h->kind = NO_SLOT;
-	return add_slot(h);
+	add_slot(h);
+	return 0;
 }
 
 static void begin_node(struct hqd_reader *h, uint32_t gpu_id)

@@ -81,13 +81,11 @@ static void compute_queue(const struct mqds *m, struct observe_queue *queue)
 		observe_set(queue, OBSERVE_CU_BITS, m->masked ? m->cus : 0, OBSERVE_MQD);
 }
 
-static int add_queue(struct mqds *m)
+static void add_queue(struct mqds *m)
 {
 	bool compute = m->kind == COMPUTE_QUEUE;
 	struct observe_queue *queue = observe_list_add(m->out);
 
-	if (!queue)
-		return -ENOMEM;
 	queue->id = OBSERVE_NO_ID;
 	queue->gpu_id = m->gpu_id;
 	queue->source_mask = OBSERVE_BIT(OBSERVE_MQD);
@@ -96,7 +94,7 @@ static int add_queue(struct mqds *m)
 	if (compute)
 		observe_set(queue, OBSERVE_TYPE, OBSERVE_COMPUTE, OBSERVE_MQD);
 	if (!m->dumps)
-		return 0;
+		return;
 	if (m->gpu && compute)
 		compute_queue(m, queue);
 	else if (m->gpu)
@@ -106,17 +104,16 @@ static int add_queue(struct mqds *m)
 	 * for each XCC. */
 	if (!m->has_failed)
 		observe_set(queue, OBSERVE_MQDS, compute ? m->dumps : 1, OBSERVE_MQD);
-	return 0;
 }
 
 static int end_queue(struct mqds *m)
 {
-	int has_failed = m->has_failed ? 0 : end_dump(m), r = 0;
+	int r = m->has_failed ? 0 : end_dump(m);
 
 	if (m->kind == COMPUTE_QUEUE || m->kind == SDMA_QUEUE)
-		r = add_queue(m);
+		add_queue(m);
 	m->kind = NO_QUEUE;
-	return r ? r : has_failed;
+	return r;
 }
 
 static void begin_queue(struct mqds *m, enum kind kind, uint32_t gpu_id)

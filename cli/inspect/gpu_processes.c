@@ -10,6 +10,7 @@
 
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "common/own_names.h"
 #include "include/kfdsched.h"
 #include "kfd/sysfs.h"
@@ -24,14 +25,12 @@ static int by_pid(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int gpu_processes_read(unsigned sources, const char *socket, struct gpu_processes *out)
+void gpu_processes_read(unsigned sources, const char *socket, struct gpu_processes *out)
 {
-	pid_t *pid = calloc(2 * PROCESSES, sizeof(*pid));
+	pid_t *pid = allocate(2 * PROCESSES, sizeof(*pid));
 	size_t n = 0;
 
 	*out = (struct gpu_processes){.pid = pid};
-	if (!pid)
-		return -ENOMEM;
 	if (sources & OBSERVE_BIT(OBSERVE_DAEMON))
 		n = source_daemon_processes(socket, pid, PROCESSES);
 	if (sources & OBSERVE_BIT(OBSERVE_SYSFS) && observe_names_match())
@@ -41,16 +40,12 @@ int gpu_processes_read(unsigned sources, const char *socket, struct gpu_processe
 	for (size_t i = 0; i < n; i++)
 		if ((i + 1 == n || pid[i] != pid[i + 1]) && !process_is_ours(pid[i]))
 			pid[out->count++] = pid[i];
-	return 0;
 }
 
-int gpu_processes_of_driver(struct gpu_processes *out)
+void gpu_processes_of_driver(struct gpu_processes *out)
 {
-	*out = (struct gpu_processes){.pid = calloc(PROCESSES, sizeof(*out->pid))};
-	if (!out->pid)
-		return -ENOMEM;
+	*out = (struct gpu_processes){.pid = allocate(PROCESSES, sizeof(*out->pid))};
 	out->count = sysfs_processes(out->pid, PROCESSES);
-	return 0;
 }
 
 void gpu_processes_free(struct gpu_processes *list)
@@ -66,11 +61,11 @@ bool gpu_processes_has(const struct gpu_processes *list, pid_t pid)
 
 static bool daemon_replies(const char *socket, char why[static OBSERVE_WHY / 2])
 {
-	struct kfdsched *daemon = kfdsched_open(socket);
+	struct kfdsched *daemon = allocated(kfdsched_open(socket));
 	char *text = NULL;
-	int rc = daemon ? kfdsched_summary(daemon, &text) : -ENOMEM;
+	int rc = kfdsched_summary(daemon, &text);
 
-	snprintf(why, OBSERVE_WHY / 2, "%s", daemon ? kfdsched_errmsg(daemon) : "out of memory");
+	snprintf(why, OBSERVE_WHY / 2, "%s", kfdsched_errmsg(daemon));
 	free(text);
 	kfdsched_close(daemon);
 	return rc == 0;

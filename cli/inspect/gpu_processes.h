@@ -19,12 +19,12 @@ struct gpu_processes {
 
 /*
  * Joins the lists of the sources (OBSERVE_BIT() of OBSERVE_DAEMON and OBSERVE_SYSFS); the driver's
- * only if its pids are those of the caller's namespace. Returns 0, or -ENOMEM with an empty list.
+ * only if its pids are those of the caller's namespace.
  */
-int gpu_processes_read(unsigned sources, const char *socket, struct gpu_processes *out);
+void gpu_processes_read(unsigned sources, const char *socket, struct gpu_processes *out);
 /* Reads the driver's list as it is: in the driver's numbering, in no order, with kfdsched and
- * kfdschedd. Returns 0, or -ENOMEM with an empty list. */
-int gpu_processes_of_driver(struct gpu_processes *out);
+ * kfdschedd. */
+void gpu_processes_of_driver(struct gpu_processes *out);
 void gpu_processes_free(struct gpu_processes *list);
 bool gpu_processes_has(const struct gpu_processes *list, pid_t pid);
 /*

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -34,12 +35,9 @@ static bool wants(const struct observer *observer, enum observe_source source)
 
 struct observer *observe_open(const struct observe_options *options)
 {
-	struct observer *observer = calloc(1, sizeof(*observer));
+	struct observer *observer = allocate(1, sizeof(*observer));
 	struct proc_stat stat;
 
-	if (!observer)
-		return NULL;
-	observer->pidfd = -1;
 	observer->options = *options;
 	if (!observer->options.sources)
 		observer->options.sources = OBSERVE_ALL;
@@ -47,10 +45,6 @@ struct observer *observe_open(const struct observe_options *options)
 	observer->sysfs = source_sysfs_new();
 	observer->debugfs = options->beside ? source_debugfs_share(options->beside->debugfs)
 					    : source_debugfs_new();
-	if (!observer->shm || !observer->sysfs || !observer->debugfs) {
-		observe_close(observer);
-		return NULL;
-	}
 	/* Open the pidfd before the other values are read: while the pidfd reports a living
 	 * process, these values are known to belong to the same process. */
 	observer->pidfd = (int)syscall(SYS_pidfd_open, options->pid, 0);
@@ -200,15 +194,14 @@ void observe_none_active(struct observe_list *list)
 	}
 }
 
-static int join(struct observation *out)
+static void join(struct observation *out)
 {
 	bool all_slots = out->result[OBSERVE_HQD].queried && !out->result[OBSERVE_HQD].error;
-	int rc = 0;
 
-	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS && !rc; s++) {
+	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS; s++) {
 		struct observe_result *result = &out->result[s];
 
-		rc = observe_merge(&out->queues, &result->list, &result->unmatched);
+		observe_merge(&out->queues, &result->list, &result->unmatched);
 		if (result->queried && !result->error)
 			out->listed |= OBSERVE_BIT(s);
 	}
@@ -217,26 +210,23 @@ static int join(struct observation *out)
 	keep_own_hqds(out);
 	if (all_slots)
 		observe_none_active(&out->result[OBSERVE_MQD].list);
-	if (!rc)
-		rc = observe_merge(&out->queues, &out->result[OBSERVE_MQD].list,
-				   &out->result[OBSERVE_MQD].unmatched);
+	observe_merge(&out->queues, &out->result[OBSERVE_MQD].list,
+		      &out->result[OBSERVE_MQD].unmatched);
 	if (all_slots)
 		observe_none_active(&out->queues);
-	return rc;
 }
 
 int observe_sample(struct observer *observer, struct observation *out)
 {
 	struct observe_result *memory = &out->result[OBSERVE_MEMORY];
-	int rc;
 
 	begin(out, observer);
 	out->alive = is_alive(observer);
 	if (!out->alive)
 		return -ESRCH;
 	query_all(observer, out);
-	rc = join(out);
-	if (!rc && wants(observer, OBSERVE_MEMORY)) {
+	join(out);
+	if (wants(observer, OBSERVE_MEMORY)) {
 		memory->queried = true;
 		memory->error = source_memory(observer->options.pid, &out->queues, memory->why);
 	}
@@ -245,7 +235,7 @@ int observe_sample(struct observer *observer, struct observation *out)
 	/* Check again: if the process ended meanwhile, the pid may have been reused, and the data
 	 * may be of the new process. */
 	out->alive = is_alive(observer);
-	return rc ? rc : out->alive ? 0 : -ESRCH;
+	return out->alive ? 0 : -ESRCH;
 }
 
 const char *observe_raw(const struct observer *observer, enum observe_source source, size_t *bytes)
@@ -285,8 +275,6 @@ int observe_ids(struct observer *observer, struct observe_list *out, enum observ
 		if (!wants(observer, s) || s == OBSERVE_MEMORY)
 			continue;
 		rc = ids_from(observer, s, out, why);
-		if (rc == -ENOMEM)
-			return rc;
 		if (rc)
 			continue;
 		*source = s;

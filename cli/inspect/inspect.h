@@ -40,8 +40,7 @@ struct observe_options {
 	struct observer *beside;
 };
 
-/* Returns NULL if there is no memory. A process that does not exist is reported by the first
- * sample. */
+/* A process that does not exist is reported by the first sample. */
 struct observer *observe_open(const struct observe_options *options);
 void observe_close(struct observer *observer); /* NULL is allowed */
 
@@ -67,9 +66,8 @@ struct observation {
 /*
  * Takes one sample from all sources of the observer.
  *
- * Returns 0 also if no source has data; see out->result[]. Errors:
- * -ESRCH   the process has ended since observe_open(); out->alive is false. A reused pid is noticed
- * -ENOMEM  no memory
+ * Returns 0 also if no source has data; see out->result[]. -ESRCH: the process has ended since
+ * observe_open(); out->alive is false. A reused pid is noticed.
  */
 int observe_sample(struct observer *observer, struct observation *out);
 /* Frees the memory of an observation and zeroes it. */
@@ -83,7 +81,6 @@ void observation_free(struct observation *observation);
  *
  * *source: the source of the list. Returns 0, or a negative errno:
  * -ESRCH   as observe_sample()
- * -ENOMEM  no memory
  * others   no source has data; this is the error of the last source queried, with its reason in
  *          `why` (-ENOENT: it has no data about the process)
  */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/allocate.h"
 #include "common/quantity.h"
 #include "kfd/exception_json.h"
 #include "kfd/uapi.h"
@@ -93,15 +94,7 @@ struct observe_queue *observe_list_add(struct observe_list *list)
 {
 	struct observe_queue *queue;
 
-	if (list->count == list->room) {
-		size_t room = list->room ? 2 * list->room : 16;
-
-		queue = reallocarray(list->queue, room, sizeof(*queue));
-		if (!queue)
-			return NULL;
-		list->queue = queue;
-		list->room = room;
-	}
+	list->queue = allocate_next(list->queue, list->count, &list->room, sizeof(*queue));
 	queue = &list->queue[list->count++];
 	memset(queue, 0, sizeof(*queue));
 	return queue;
@@ -283,13 +276,12 @@ bool observe_join(struct observe_list *into, const struct observe_queue *from)
 	return found != NULL;
 }
 
-int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched)
+void observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched)
 {
-	bool *done = calloc(from->count + 1, sizeof(*done));
-	int rc = done ? 0 : -ENOMEM;
+	bool *done = allocate(from->count, sizeof(*done));
 
 	*unmatched = 0;
-	for (size_t i = 0; i < from->count && !rc; i++) {
+	for (size_t i = 0; i < from->count; i++) {
 		const struct observe_queue *queue = &from->queue[i];
 		struct observe_queue *found = exactly(into, queue);
 
@@ -297,19 +289,14 @@ int observe_merge(struct observe_list *into, const struct observe_list *from, si
 			join(found, queue);
 			done[i] = true;
 		} else if (queue->id != OBSERVE_NO_ID) {
-			found = observe_list_add(into);
-			if (found)
-				*found = *queue;
-			else
-				rc = -ENOMEM;
+			*observe_list_add(into) = *queue;
 			done[i] = true;
 		}
 	}
-	for (size_t i = 0; i < from->count && !rc; i++)
+	for (size_t i = 0; i < from->count; i++)
 		if (!done[i] && !join_alike(into, from, i, done))
 			++*unmatched;
 	free(done);
-	return rc;
 }
 
 /* ---- as text and JSON ---- */
@@ -402,28 +389,20 @@ static json_t *value_json(const struct observe_queue *queue, enum observe_field 
 
 json_t *observe_json(const struct observe_queue *queue)
 {
-	json_t *json = json_object(), *by_field = json_object();
-	bool whole =
-		json && by_field &&
-		json_object_set_new(json, "id",
-				    queue->id == OBSERVE_NO_ID ? json_null()
-							       : json_integer(queue->id)) == 0 &&
-		json_object_set_new(json, "context", json_integer(queue->context)) == 0 &&
-		json_object_set_new(json, "gpu_id", json_integer(queue->gpu_id)) == 0;
+	json_t *id = queue->id == OBSERVE_NO_ID ? json_null() : json_integer(queue->id);
+	json_t *json = json_pack("{so sI sI}", "id", id, "context", (json_int_t)queue->context,
+				 "gpu_id", (json_int_t)queue->gpu_id);
+	json_t *by_field = json_object();
 
-	for (unsigned f = 0; whole && f < OBSERVE_FIELDS; f++) {
-		whole = json_object_set_new(json, fields[f].key, value_json(queue, f)) == 0;
-		if (whole && observe_known(queue, f))
-			whole = json_object_set_new(by_field, fields[f].key,
-						    json_string(observe_source_name(
-							    queue->field[f].source))) == 0;
+	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
+		json_object_set_new(json, fields[f].key, value_json(queue, f));
+		if (observe_known(queue, f))
+			json_object_set_new(
+				by_field, fields[f].key,
+				json_string(observe_source_name(queue->field[f].source)));
 	}
-	whole = whole && json_object_set(json, "sources", by_field) == 0;
-	json_decref(by_field);
-	if (whole)
-		return json;
-	json_decref(json);
-	return NULL;
+	json_object_set_new(json, "sources", by_field);
+	return json;
 }
 
 /* ---- and back ---- */

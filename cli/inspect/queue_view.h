@@ -114,8 +114,7 @@ struct observe_list {
 	size_t count, room;
 };
 
-/* Adds an entry at the end, with all values unknown. Returns it, valid until the next addition, or
- * NULL if there is no memory. */
+/* Adds an entry at the end, with all values unknown. Returns it, valid until the next addition. */
 struct observe_queue *observe_list_add(struct observe_list *list);
 void observe_list_clear(struct observe_list *list); /* empties the list, keeps its memory */
 void observe_list_free(struct observe_list *list);
@@ -148,10 +147,8 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
  *    source reports, if there are as many of these as of such entries. Each queue then gets the
  *    values that all of these entries have in common.
  * An entry without an id that matches no queue is counted in *unmatched.
- *
- * Returns 0 or -ENOMEM.
  */
-int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
+void observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
 /* Returns true if both queues have that value, and it is the same. */
 bool observe_same(const struct observe_queue *a, const struct observe_queue *b,
 		  enum observe_field field);
@@ -168,8 +165,7 @@ const char *observe_text(char text[OBSERVE_TEXT], const struct observe_queue *qu
 /* Converts an array of exception_json() back to the mask; names that are not known are left out.
  * Returns 0, or -EINVAL if it is no array of strings. */
 int observe_faults_read(const json_t *names, uint64_t *mask);
-/* Returns {"id", "context", "gpu_id", every field or null, "sources": {KEY: "sysfs", ...}}, or NULL
- * if there is no memory. */
+/* Returns {"id", "context", "gpu_id", every field or null, "sources": {KEY: "sysfs", ...}}. */
 json_t *observe_json(const struct observe_queue *queue);
 /* Sets a value from JSON of the format of observe_json(), unless it is null, negative, of another
  * type, or the address 0. */

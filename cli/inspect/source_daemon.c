@@ -13,6 +13,7 @@
 
 #include "channel/protocol.h"
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "common/proc.h"
 #include "include/kfdsched.h"
 
@@ -51,7 +52,7 @@ bool source_daemon_counts_otherwise(const char *path)
 }
 
 /* Add the values that a queue of the status and a queue of the shared memory have in common.
- * Returns NULL if there is no memory or `json` is no queue. */
+ * Returns NULL if `json` is no queue. */
 static struct observe_queue *add(struct observe_list *list, const json_t *json,
 				 enum observe_source source)
 {
@@ -69,8 +70,6 @@ static struct observe_queue *add(struct observe_list *list, const json_t *json,
 	    context > UINT32_MAX)
 		return NULL;
 	queue = observe_list_add(list);
-	if (!queue)
-		return NULL;
 	queue->id = (uint32_t)id;
 	queue->gpu_id = (uint32_t)gpu_id;
 	queue->context = (uint32_t)context;
@@ -125,8 +124,6 @@ static void read_shm(const json_t *root, struct observe_list *daemon, struct obs
 		if (state)
 			observe_set(queue, OBSERVE_ACTIVE, strcmp(state, "idle") != 0, OBSERVE_SHM);
 		word = observe_list_add(daemon);
-		if (!word)
-			continue;
 		word->id = queue->id;
 		word->gpu_id = queue->gpu_id;
 		word->context = queue->context;
@@ -221,8 +218,8 @@ static pid_t number_there(struct kfdsched *queried, pid_t pid)
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);
-	struct kfdsched *queried = kfdsched_open(socket);
-	json_t *list = queried ? all_processes(queried) : NULL, *process;
+	struct kfdsched *queried = allocated(kfdsched_open(socket));
+	json_t *list = all_processes(queried), *process;
 	size_t n = 0, i;
 
 	json_array_foreach(list, i, process)
@@ -240,14 +237,11 @@ size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
 int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *shm, WHY)
 {
-	struct kfdsched *queried = kfdsched_open(path);
+	struct kfdsched *queried = allocated(kfdsched_open(path));
 	char *text = NULL;
 	json_t *root = NULL;
-	int rc = -ENOMEM;
+	int rc;
 
-	snprintf(why, OBSERVE_WHY, "out of memory");
-	if (!queried)
-		return rc;
 	if (otherwise)
 		pid = number_there(queried, pid);
 	if (!pid) {

@@ -10,6 +10,7 @@
 
 #include "cli/inspect/debugfs.h"
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 
 #define DEBUGFS "/sys/kernel/debug"
@@ -35,7 +36,7 @@ struct source_debugfs {
 
 struct source_debugfs *source_debugfs_new(void)
 {
-	return calloc(1, sizeof(struct source_debugfs));
+	return allocate(1, sizeof(struct source_debugfs));
 }
 
 struct source_debugfs *source_debugfs_share(struct source_debugfs *debugfs)
@@ -89,16 +90,12 @@ static int no_file(const char *name, int error, char *why)
 static int make_room(struct debugfs_file_text *text)
 {
 	size_t room = text->room ? 2 * text->room : TEXT_FIRST;
-	char *more;
 
 	if (text->room - text->bytes > 1 && text->room)
 		return 0;
 	if (room > TEXT_MAX)
 		return -EFBIG;
-	more = realloc(text->at, room);
-	if (!more)
-		return -ENOMEM;
-	text->at = more;
+	text->at = allocated(realloc(text->at, room));
 	text->room = room;
 	return 0;
 }

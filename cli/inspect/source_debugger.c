@@ -8,17 +8,16 @@
 #include <unistd.h>
 
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "kfd/debug_target.h"
 #include "kfd/exception.h"
 #include "kfd/uapi.h"
 
-static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapshot *entry)
+static void add_queue(struct observe_list *out, const struct kfdabi_queue_snapshot *entry)
 {
 	enum observe_type type = observe_type_of_kfd(entry->queue_type);
 	struct observe_queue *queue = observe_list_add(out);
 
-	if (!queue)
-		return -ENOMEM;
 	queue->id = entry->queue_id;
 	queue->gpu_id = entry->gpu_id;
 	queue->source_mask = OBSERVE_BIT(OBSERVE_TRAP);
@@ -39,7 +38,6 @@ static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapsho
 	if (entry->exception_status & EXCEPTION_FAULTS)
 		observe_set(queue, OBSERVE_EXCEPTIONS, entry->exception_status & EXCEPTION_FAULTS,
 			    OBSERVE_TRAP);
-	return 0;
 }
 
 /* Convert errors of trap_list_queues() to those of sources.h: -EBUSY if the process has a session or is
@@ -59,23 +57,21 @@ static int error_of(int error)
 
 static int read_snapshot(pid_t pid, int pidfd, int kfd_fd, struct observe_list *out, char *why)
 {
-	struct kfdabi_queue_snapshot *entries = calloc(KFDABI_QUEUE_ARRAY_MAX, sizeof(*entries));
-	struct trap *trap = trap_create(pid, pidfd);
-	struct reason reason = {.text = "out of memory for a snapshot"};
-	int n = -ENOMEM, r = 0;
+	struct kfdabi_queue_snapshot *entries = allocate(KFDABI_QUEUE_ARRAY_MAX, sizeof(*entries));
+	struct trap *trap = allocated(trap_create(pid, pidfd));
+	struct reason reason;
+	int n = trap_list_queues(trap, kfd_fd, entries, KFDABI_QUEUE_ARRAY_MAX, &reason);
 
 	_Static_assert(OBSERVE_WHY >= REASON_TEXT, "room for the reason");
-	if (entries && trap)
-		n = trap_list_queues(trap, kfd_fd, entries, KFDABI_QUEUE_ARRAY_MAX, &reason);
 	if (n < 0)
 		strcpy(why, reason.text);
 	if (n > (int)KFDABI_QUEUE_ARRAY_MAX)
 		n = KFDABI_QUEUE_ARRAY_MAX;
-	for (int i = 0; !r && i < n; i++)
-		r = add_queue(out, &entries[i]);
+	for (int i = 0; i < n; i++)
+		add_queue(out, &entries[i]);
 	trap_destroy(trap);
 	free(entries);
-	return n < 0 ? error_of(n) : r;
+	return n < 0 ? error_of(n) : 0;
 }
 
 int source_trap(pid_t pid, struct observe_list *out, WHY)

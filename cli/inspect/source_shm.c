@@ -22,6 +22,7 @@
 
 #include "channel/client_shm.h"
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/proc_file.h"
 
@@ -42,10 +43,9 @@ struct source_shm {
 
 struct source_shm *source_shm_new(void)
 {
-	struct source_shm *shm = calloc(1, sizeof(*shm));
+	struct source_shm *shm = allocate(1, sizeof(*shm));
 
-	if (shm)
-		shm->fd = -1;
+	shm->fd = -1;
 	return shm;
 }
 
@@ -148,15 +148,13 @@ static int find_shm(struct source_shm *shm, pid_t pid, WHY)
 	return no_shm(pid, why);
 }
 
-static int add(const struct client_shm_queue *from, struct observe_list *out)
+static void add(const struct client_shm_queue *from, struct observe_list *out)
 {
 	const enum observe_source shm = OBSERVE_SHM;
 	enum observe_type type =
 		from->type == CLIENT_SHM_TYPE_DRM ? OBSERVE_DRM : observe_type_of_kfd(from->type);
 	struct observe_queue *queue = observe_list_add(out);
 
-	if (!queue)
-		return -ENOMEM;
 	queue->id = from->queue_id;
 	queue->context = from->context;
 	queue->gpu_id = from->gpu_id;
@@ -179,7 +177,6 @@ static int add(const struct client_shm_queue *from, struct observe_list *out)
 		observe_set(queue, OBSERVE_CWSR_ADDRESS, from->cwsr_address, shm);
 		observe_set(queue, OBSERVE_CWSR_BYTES, from->cwsr_bytes, shm);
 	}
-	return 0;
 }
 
 static int read_shm(const struct client_shm *shm, struct observe_list *out, WHY)
@@ -196,10 +193,8 @@ static int read_shm(const struct client_shm *shm, struct observe_list *out, WHY)
 	/* The state of the queues (active, idle) is not in this file: the shim reports it to the
 	 * daemon only. */
 	for (uint32_t slot = 0; slot < client_shm_queue_end(shm); slot++)
-		if (client_shm_queue_read(shm, slot, &queue) == 0 && add(&queue, out) != 0) {
-			snprintf(why, OBSERVE_WHY, "out of memory");
-			return -ENOMEM;
-		}
+		if (client_shm_queue_read(shm, slot, &queue) == 0)
+			add(&queue, out);
 	return 0;
 }
 
@@ -211,8 +206,9 @@ static bool copy_shm(struct source_shm *shm)
 	uint32_t generation;
 
 	if (!shm->copy)
-		shm->copy = aligned_alloc(_Alignof(struct client_shm), sizeof(struct client_shm));
-	for (int i = 0; shm->copy && i <= TRIES; i++) {
+		shm->copy = allocated(
+			aligned_alloc(_Alignof(struct client_shm), sizeof(struct client_shm)));
+	for (int i = 0; i <= TRIES; i++) {
 		if (pread(shm->fd, &generation, sizeof(generation),
 			  (off_t)offsetof(struct client_shm, queue_generation)) !=
 		    (ssize_t)sizeof(generation))

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "kfd/sysfs.h"
 
 struct sysfs_process {
@@ -30,7 +31,7 @@ struct source_sysfs {
 
 struct source_sysfs *source_sysfs_new(void)
 {
-	return calloc(1, sizeof(struct source_sysfs));
+	return allocate(1, sizeof(struct source_sysfs));
 }
 
 static void forget(struct source_sysfs *sysfs)
@@ -70,21 +71,18 @@ static int open_dir(struct source_sysfs *sysfs, pid_t pid, WHY)
 	return errno ? -errno : -EIO;
 }
 
-static int add(const struct sysfs_queue *from, struct observe_list *out)
+static void add(const struct sysfs_queue *from, struct observe_list *out)
 {
 	struct observe_queue *queue = observe_list_add(out);
 
-	if (!queue)
-		return -ENOMEM;
 	queue->id = from->id;
 	queue->gpu_id = from->gpu_id;
 	queue->source_mask = OBSERVE_BIT(OBSERVE_SYSFS);
 	observe_set(queue, OBSERVE_TYPE, observe_type_of(sysfs_type_name(from)), OBSERVE_SYSFS);
 	observe_set(queue, OBSERVE_RING_BYTES, from->ring_bytes, OBSERVE_SYSFS);
-	return 0;
 }
 
-static int read_dir(struct source_sysfs *sysfs, struct observe_list *out)
+static void read_dir(struct source_sysfs *sysfs, struct observe_list *out)
 {
 	struct sysfs_queue queue;
 	struct dirent *entry;
@@ -106,10 +104,8 @@ static int read_dir(struct source_sysfs *sysfs, struct observe_list *out)
 				continue;
 			*known = (struct sysfs_process){.inode = entry->d_ino, .queue = queue};
 		}
-		if (add(&known->queue, out) != 0)
-			return -ENOMEM;
+		add(&known->queue, out);
 	}
-	return 0;
 }
 
 int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list *out, WHY)
@@ -126,12 +122,10 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 		rc = open_dir(sysfs, host_pid, why);
 	if (rc)
 		return rc;
-	rc = read_dir(sysfs, out);
-	if (rc)
-		snprintf(why, OBSERVE_WHY, "out of memory");
+	read_dir(sysfs, out);
 	/* An empty list can mean that the directory itself was removed. Opening it again by its
 	 * name shows that. */
-	if (!rc && out->count == 0)
+	if (out->count == 0)
 		rc = open_dir(sysfs, host_pid, why);
 	return rc;
 }

@@ -48,7 +48,7 @@ size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
  * after at most one second.
  */
 struct source_shm;
-struct source_shm *source_shm_new(void);      /* returns NULL if there is no memory */
+struct source_shm *source_shm_new(void);
 void source_shm_free(struct source_shm *shm); /* NULL is allowed */
 int source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY);
 
@@ -59,7 +59,7 @@ int source_trap(pid_t pid, struct observe_list *out, WHY);
 /* Reads sysfs, with a cache between samples. host_pid: pid in the driver's numbering; 0: not known,
  * the result is -EXDEV. */
 struct source_sysfs;
-struct source_sysfs *source_sysfs_new(void);	    /* returns NULL if there is no memory */
+struct source_sysfs *source_sysfs_new(void);
 void source_sysfs_free(struct source_sysfs *sysfs); /* NULL is allowed */
 int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list *out, WHY);
 
@@ -75,7 +75,7 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
  * in the text, or those of the GPUs whose format is known.
  */
 struct source_debugfs;
-struct source_debugfs *source_debugfs_new(void);	  /* returns NULL if there is no memory */
+struct source_debugfs *source_debugfs_new(void);
 void source_debugfs_free(struct source_debugfs *debugfs); /* NULL is allowed */
 /* From now on a text that was read within the last 200 ms is not read again. Returns `debugfs`. */
 struct source_debugfs *source_debugfs_share(struct source_debugfs *debugfs);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/inspect/verify.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/allocate.h"
 
 /* Fields that are constant for the life of a queue, or changed by its process only. Other fields
  * would differ merely because the sources are read at different times. */
@@ -133,17 +134,15 @@ static void place_all(struct verify *v, const struct observe_list *list, enum ob
 			place(v, &list->queue[i], source);
 }
 
-static int make_rows(const struct observation *seen, struct verify *v)
+static void make_rows(const struct observation *seen, struct verify *v)
 {
 	size_t most = seen->queues.count;
 
 	FOR_VERIFIED (s)
 		most += seen->result[s].list.count;
 	free(v->row);
-	v->row = calloc(most + 1, sizeof(*v->row));
+	v->row = allocate(most, sizeof(*v->row));
 	v->rows = seen->queues.count;
-	if (!v->row)
-		return -ENOMEM;
 	for (size_t i = 0; i < v->rows; i++)
 		v->row[i].queue = &seen->queues.queue[i];
 	FOR_VERIFIED (s)
@@ -158,7 +157,6 @@ static int make_rows(const struct observation *seen, struct verify *v)
 		}
 		v->alike += only_alike;
 	}
-	return 0;
 }
 
 /* ---- differences ---- */
@@ -167,13 +165,10 @@ static struct verify_difference *differ(struct verify *v, const struct verify_ro
 					enum verify_what what)
 {
 	const struct observe_queue *queue = row->queue;
-	struct verify_difference *out =
-		reallocarray(v->difference, v->differences + 1, sizeof(*out));
+	struct verify_difference *out;
 
-	if (!out)
-		return NULL;
-	v->difference = out;
-	out += v->differences++;
+	v->difference = allocate_next(v->difference, v->differences, &v->room, sizeof(*out));
+	out = &v->difference[v->differences++];
 	*out = (struct verify_difference){
 		.what = what,
 		.context = queue->context,
@@ -186,16 +181,13 @@ static struct verify_difference *differ(struct verify *v, const struct verify_ro
 	return out;
 }
 
-static int differ_by(struct verify *v, const struct verify_row *row, enum verify_what what,
-		     enum observe_source a, enum observe_source b)
+static void differ_by(struct verify *v, const struct verify_row *row, enum verify_what what,
+		      enum observe_source a, enum observe_source b)
 {
 	struct verify_difference *out = differ(v, row, what);
 
-	if (!out)
-		return -ENOMEM;
 	out->a = a;
 	out->b = b;
-	return 0;
 }
 
 /* Returns true if the source lists all queues of this kind, so that a missing queue is a
@@ -211,17 +203,15 @@ static bool must_have(const struct verify_row *row, enum observe_source source)
 	return source != OBSERVE_HQD;
 }
 
-static int find_missing(struct verify *v, const struct verify_row *row)
+static void find_missing(struct verify *v, const struct verify_row *row)
 {
 	enum observe_source has = OBSERVE_DAEMON;
-	int r = 0;
 
 	while (has < OBSERVE_HQD && row->reported[has] < VERIFY_ALIKE)
 		has++;
 	FOR_VERIFIED (s)
-		if (!r && row->reported[s] == VERIFY_NOT && must_have(row, s))
-			r = differ_by(v, row, VERIFY_MISSING, has, s);
-	return r;
+		if (row->reported[s] == VERIFY_NOT && must_have(row, s))
+			differ_by(v, row, VERIFY_MISSING, has, s);
 }
 
 static bool reports(const struct verify_row *row, enum observe_source source,
@@ -251,7 +241,7 @@ static bool is_lowered(enum observe_field field, enum observe_source a, enum obs
 	       b == OBSERVE_MQD && value_b == 0;
 }
 
-static int compare_field(struct verify *v, const struct verify_row *row, enum observe_field field)
+static void compare_field(struct verify *v, const struct verify_row *row, enum observe_field field)
 {
 	enum observe_source first = OBSERVE_NO_SOURCE;
 
@@ -274,61 +264,43 @@ static int compare_field(struct verify *v, const struct verify_row *row, enum ob
 			continue;
 		}
 		out = differ(v, row, VERIFY_FIELD);
-		if (!out)
-			return -ENOMEM;
 		out->field = field;
 		out->a = first;
 		out->b = s;
 		out->value_a = a;
 		out->value_b = b;
 	}
-	return 0;
 }
 
-static int compare_nodes(struct verify *v, const struct verify_row *row)
+static void compare_nodes(struct verify *v, const struct verify_row *row)
 {
 	enum observe_source first = OBSERVE_NO_SOURCE;
-	int r = 0;
 
 	FOR_VERIFIED (s) {
-		if (r || row->reported[s] != VERIFY_REPORTED)
+		if (row->reported[s] != VERIFY_REPORTED)
 			continue;
 		if (first == OBSERVE_NO_SOURCE)
 			first = s;
-		else if (row->by[first]->gpu_id != row->by[s]->gpu_id)
-			r = differ_by(v, row, VERIFY_NODE, first, s);
+		else if (row->by[first]->gpu_id != row->by[s]->gpu_id) {
+			differ_by(v, row, VERIFY_NODE, first, s);
+			return;
+		}
 	}
-	return r;
 }
 
-static int compare_count(struct verify *v, const struct verify_row *row, uint32_t xccs,
-			 enum verify_what what, enum observe_source source,
-			 enum observe_field field)
+static void compare_count(struct verify *v, const struct verify_row *row, uint32_t xccs,
+			  enum verify_what what, enum observe_source source,
+			  enum observe_field field)
 {
 	const struct observe_queue *entry = row->by[source];
 	struct verify_difference *out;
 
 	if (!entry || !observe_known(entry, field) || entry->field[field].value == xccs)
-		return 0;
+		return;
 	out = differ(v, row, what);
-	if (!out)
-		return -ENOMEM;
 	out->b = source;
 	out->value_a = xccs;
 	out->value_b = entry->field[field].value;
-	return 0;
-}
-
-static int compare_counts(struct verify *v, const struct verify_row *row, uint32_t xccs)
-{
-	int r;
-
-	if (!xccs || !is_compute(row->queue))
-		return 0;
-	r = compare_count(v, row, xccs, VERIFY_MQD_COUNT, OBSERVE_MQD, OBSERVE_MQDS);
-	if (!r)
-		r = compare_count(v, row, xccs, VERIFY_HQD_COUNT, OBSERVE_HQD, OBSERVE_HQDS);
-	return r;
 }
 
 /* Returns the independent sources. The daemon is not one beside the client's shared memory, because
@@ -345,27 +317,26 @@ static uint32_t witnesses(const struct observation *seen)
 	return sources;
 }
 
-int verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
-		   size_t n_gpus, struct verify *out)
+void verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
+		    size_t n_gpus, struct verify *out)
 {
-	int r;
 
 	out->differences = out->alike = out->lowered = 0;
 	out->witnesses = witnesses(observation);
-	r = make_rows(observation, out);
-	for (size_t i = 0; !r && i < out->rows; i++) {
+	make_rows(observation, out);
+	for (size_t i = 0; i < out->rows; i++) {
 		const struct verify_row *row = &out->row[i];
 		const struct topology_gpu *gpu = topology_find(gpus, n_gpus, row->queue->gpu_id);
 
-		r = find_missing(out, row);
-		if (!r)
-			r = compare_nodes(out, row);
-		for (size_t f = 0; !r && f < COMPARED; f++)
-			r = compare_field(out, row, compared[f]);
-		if (!r)
-			r = compare_counts(out, row, gpu ? gpu->xccs : 0);
+		find_missing(out, row);
+		compare_nodes(out, row);
+		for (size_t f = 0; f < COMPARED; f++)
+			compare_field(out, row, compared[f]);
+		if (!gpu || !gpu->xccs || !is_compute(row->queue))
+			continue;
+		compare_count(out, row, gpu->xccs, VERIFY_MQD_COUNT, OBSERVE_MQD, OBSERVE_MQDS);
+		compare_count(out, row, gpu->xccs, VERIFY_HQD_COUNT, OBSERVE_HQD, OBSERVE_HQDS);
 	}
-	return r;
 }
 
 static bool is_again(const struct verify_difference *a, const struct verify_difference *b)

@@ -16,7 +16,7 @@
  * - queues of further KFD contexts of the process, which are not in a debug session's snapshot, nor
  *   in the first sysfs directory of the process.
  *
- * Pure. Threads: any. Errors: -ENOMEM.
+ * Pure. Threads: any.
  */
 #ifndef KFDSHIM_CLI_INSPECT_VERIFY_H
 #define KFDSHIM_CLI_INSPECT_VERIFY_H
@@ -69,7 +69,7 @@ struct verify {
 	struct verify_row *row;
 	size_t rows;
 	struct verify_difference *difference;
-	size_t differences;
+	size_t differences, room;
 	uint32_t witnesses; /* OBSERVE_BIT()s of the independent sources that listed queues */
 	size_t alike;	    /* rows with VERIFY_ALIKE in at least one source */
 	size_t lowered;	    /* priorities found lowered to the lowest, as level weight does */
@@ -78,10 +78,10 @@ struct verify {
 /*
  * Compares all sources of an observation. *out is zeroed, or from an earlier call; it points into
  * the observation, which must stay unchanged as long as the rows are used.
- * gpus: topology of this machine; n_gpus can be 0. Returns 0 or -ENOMEM.
+ * gpus: topology of this machine; n_gpus can be 0.
  */
-int verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
-		   size_t n_gpus, struct verify *out);
+void verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
+		    size_t n_gpus, struct verify *out);
 /* Removes from *now the differences that *before does not have. Their values are not compared. */
 void verify_keep(struct verify *now, const struct verify *before);
 /* Frees the memory of a comparison and zeroes it. */

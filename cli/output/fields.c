@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/fields.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -111,33 +110,19 @@ static json_t *value_of(const struct field *field, const void *row)
 	}
 }
 
-static bool add_all(json_t *out, const struct field *fields, const void *row)
-{
-	bool whole = true;
-
-	for (const struct field *field = fields + 1; !field_is_end(field); field++) {
-		json_t *value;
-
-		if (!field->value && !field->storage)
-			continue; /* the caller adds it */
-		value = value_of(field, row);
-		if (field->kind == FIELD_BASE)
-			whole = whole && json_object_update(out, value) == 0;
-		else
-			whole = whole && json_object_set(out, field->key, value) == 0;
-		json_decref(value);
-	}
-	return whole;
-}
-
 json_t *render_json(const struct field *fields, const void *row)
 {
 	json_t *out = json_object();
 
-	if (out && add_all(out, fields, row))
-		return out;
-	json_decref(out);
-	return NULL;
+	for (const struct field *field = fields + 1; !field_is_end(field); field++) {
+		if (!field->value && !field->storage)
+			continue; /* the caller adds it */
+		if (field->kind == FIELD_BASE)
+			json_object_update_new(out, value_of(field, row));
+		else
+			json_object_set_new(out, field->key, value_of(field, row));
+	}
+	return out;
 }
 
 json_t *render_list(const struct field *fields, const void *rows, size_t n, size_t size)
@@ -145,21 +130,15 @@ json_t *render_list(const struct field *fields, const void *rows, size_t n, size
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(list,
-					  render_json(fields, (const char *)rows + i * size))) {
-			json_decref(list);
-			return NULL;
-		}
+		json_array_append_new(list, render_json(fields, (const char *)rows + i * size));
 	return list;
 }
 
-int render_print(json_t *root, size_t flags)
+void render_print(json_t *root, size_t flags)
 {
-	int rc = root ? plain_json_print(root, stdout, flags) : -1;
-
+	plain_json_print(root, stdout, flags);
 	putchar('\n');
 	json_decref(root);
-	return rc ? -ENOMEM : 0;
 }
 
 /* ---- tables ---- */
@@ -283,17 +262,16 @@ static unsigned read_columns(const struct field *fields, const char *columns, st
 	return count;
 }
 
-int render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out)
+void render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out)
 {
 	struct column column[FIELD_COLUMNS];
 	char titles[FIELD_COLUMNS * 24], text[FIELD_CELL];
 	unsigned count = read_columns(fields, columns, column, titles);
-	struct table *table = rows ? table_new(titles) : NULL;
+	struct table *table = table_new(titles);
 	const json_t *row;
 	size_t i;
-	int rc;
 
-	json_array_foreach(table ? rows : NULL, i, row)
+	json_array_foreach(rows, i, row)
 	{
 		table_row(table);
 		for (unsigned c = 0; c < count; c++) {
@@ -306,10 +284,8 @@ int render_table(const struct field *fields, const char *columns, json_t *rows, 
 					       : text_of(text, field->key, field->type, in));
 		}
 	}
-	rc = table ? table_print(table, out) : -ENOMEM;
-	table_free(table);
+	table_print(table, out);
 	json_decref(rows);
-	return rc;
 }
 
 /* ---- values of a JSON object, for a cell or a sentence ---- */

@@ -123,22 +123,19 @@ struct field {
 #define BASE_AT(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_STRUCT, m)},
 #define BASE_BEHIND(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_POINTER, m)},
 
-/*
- * Returns an object with all keys of the fields that have a place in the row, or a function; the
- * caller adds the others. NULL: no memory.
- */
+/* Returns an object with all keys of the fields that have a place in the row, or a function; the
+ * caller adds the others. */
 json_t *render_json(const struct field *fields, const void *row);
 /* Returns an array of n objects; `size`: bytes from one row to the next. */
 json_t *render_list(const struct field *fields, const void *rows, size_t n, size_t size);
-/* Prints JSON on stdout and ends the line; `flags` as of json_dumpf(3). Frees the JSON; NULL is allowed.
- * Returns 0 or -ENOMEM. */
-int render_print(json_t *root, size_t flags);
+/* Prints JSON on stdout and ends the line; `flags` as of json_dumpf(3). Frees the JSON. */
+void render_print(json_t *root, size_t flags);
 /*
  * Prints an array of objects as a table on `out`. columns: the keys, or for a field without a key
  * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b": key
- * b of the object in key a. Frees the array; NULL is allowed. Returns 0 or -ENOMEM.
+ * b of the object in key a. Frees the array.
  */
-int render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out);
+void render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out);
 
 /* A type of the table in fields.c. */
 struct field_type {
@@ -177,8 +174,7 @@ const char *field_cell(char text[FIELD_CELL], const json_t *object, const char *
 const char *field_text(const json_t *object, const char *key);
 /* Returns a number; otherwise NAN. */
 double field_number(const json_t *object, const char *key);
-/* Formats a sentence and appends it to the JSON array `list`; without memory the sentence is left
- * out. */
+/* Formats a sentence and appends it to the JSON array `list`. */
 void field_print(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

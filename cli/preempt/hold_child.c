@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/util/subprocess.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -32,7 +33,7 @@ void *hold_child_memory(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	return memory == MAP_FAILED ? NULL : memory;
+	return allocated(memory == MAP_FAILED ? NULL : memory);
 }
 
 static void forward(int signal)
@@ -233,12 +234,10 @@ int hold_session_open(struct session *session, const struct cli_command *cmd,
 	int device, error;
 
 	*session = (struct session){
-		.trap = trap_create(target->pid, target->pidfd),
+		.trap = allocated(trap_create(target->pid, target->pidfd)),
 		.target = target,
 		.signals = signals,
 	};
-	if (!session->trap)
-		return cli_failed(cmd, "out of memory for a debug session");
 	device = kfd_device_open(&reason);
 	error = device < 0 ? device : trap_attach(session->trap, device, &settled, &reason);
 	/* The process does not announce new queues to kfdsched, so the driver has to report

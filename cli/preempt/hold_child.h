@@ -30,7 +30,6 @@ enum hold_child_end {
 /*
  * Maps `bytes` of memory, all 0, that the parent and the child of hold_child_run() share. It is
  * never unmapped. What the child has stored there is still readable after its death.
- * Returns NULL if there is no memory.
  */
 void *hold_child_memory(size_t bytes);
 
@@ -82,7 +81,7 @@ struct session {
 
 /* Opens a session on `target` (borrowed until session_close()). `signals`: the signalfd of
  * hold_child_run(). Returns CLI_GO_ON, or the exit code after one line on stderr: CLI_FAILED if
- * the process has ended, its queues could not be suspended or memory is short; otherwise
+ * the process has ended or its queues could not be suspended; otherwise
  * CLI_IMPOSSIBLE, for example if another debugger has the process or the caller has no right to
  * trace it. */
 int hold_session_open(struct session *session, const struct cli_command *cmd,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched policy: prints or sets the policy of the nodes. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,10 +69,9 @@ static json_t *select_policies(const json_t *status, unsigned gpu_id)
 }
 
 /* `all`: also the default, which applies to the nodes without a policy of their own. */
-static int print_policies(const json_t *policies, bool all)
+static void print_policies(const json_t *policies, bool all)
 {
 	json_t *rows = json_copy(json_object_get(policies, "nodes"));
-	int rc;
 
 	if (all) {
 		json_t *others = json_copy(json_object_get(policies, "default"));
@@ -81,9 +79,7 @@ static int print_policies(const json_t *policies, bool all)
 		json_object_set_new(others, "gpu_id", json_string("others"));
 		json_array_append_new(rows, others);
 	}
-	rc = render_table(fields_node_policy, "<gpu_id,policy,share_percent,GPU,NAME", rows,
-			  stdout);
-	return rc ? cli_failed(&cmd_policy, "out of memory for the table") : CLI_DONE;
+	render_table(fields_node_policy, "<gpu_id,policy,share_percent,GPU,NAME", rows, stdout);
 }
 
 static int show(const struct control_req *req, unsigned gpu_id)
@@ -100,11 +96,12 @@ static int show(const struct control_req *req, unsigned gpu_id)
 	if (gpu_id && json_array_size(json_object_get(policies, "nodes")) == 0) {
 		code = cli_failed(&cmd_policy,
 				  "there is no node %u: 'kfdsched status' lists the nodes", gpu_id);
-	} else if (req->json) {
-		render_print(json_incref(policies), JSON_INDENT(2));
-		code = CLI_DONE;
 	} else {
-		code = print_policies(policies, !gpu_id);
+		code = CLI_DONE;
+		if (req->json)
+			render_print(json_incref(policies), JSON_INDENT(2));
+		else
+			print_policies(policies, !gpu_id);
 	}
 	json_decref(policies);
 	return code;

@@ -175,16 +175,14 @@ static void online_stop(struct preempt_online *online)
 
 /*
  * Starts the process that makes the requests, and waits for the end of the first one, so that what
- * is done once only does not count. *out lies in shared memory that is never unmapped; NULL: no
- * memory. Returns CLI_GO_ON; or the exit code, and nothing runs.
+ * is done once only does not count. *out lies in shared memory that is never unmapped.
+ * Returns CLI_GO_ON; or the exit code, and nothing runs.
  */
 static int online_start(const char *command, struct preempt_online **out)
 {
 	struct preempt_online *online = hold_child_memory(sizeof(*online));
 
 	*out = online;
-	if (!online)
-		return cli_failed(&cmd_preempt, "out of memory for the requests");
 	/* If SIGCHLD is inherited as ignored, the kernel reaps children by itself. */
 	signal(SIGCHLD, SIG_DFL);
 	online->pid = child_fork(SIGKILL, true);
@@ -245,11 +243,11 @@ static int show(const struct preempt_job *job, const struct preempt_options *opt
 	struct preempt_stats stats;
 	int code = CLI_DONE;
 
-	if (preempt_stats(result, &stats))
-		return cli_failed(&cmd_preempt, "out of memory for the results");
-	if (options->json ? preempt_print_json(job, result, &stats)
-			  : preempt_print(job, result, &stats, columns(), shows_blocks()))
-		code = cli_failed(&cmd_preempt, "out of memory to print the results");
+	preempt_stats(result, &stats);
+	if (options->json)
+		preempt_print_json(job, result, &stats);
+	else
+		preempt_print(job, result, &stats, columns(), shows_blocks());
 	fflush(stdout);
 	if (options->svg && write_svg(job, result, &stats, options->svg))
 		code = CLI_FAILED;
@@ -344,8 +342,6 @@ static int measure(const struct preempt_job *job, const struct preempt_options *
 	enum hold_child_end end;
 	int code = CLI_GO_ON;
 
-	if (!work.result)
-		return cli_failed(&cmd_preempt, "out of memory for %u preemptions", job->times);
 	work.result->opening_us = NAN;
 	if (job->online)
 		code = online_start(job->online, &work.result->online);

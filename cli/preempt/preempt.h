@@ -97,17 +97,17 @@ struct preempt_stats {
 	unsigned online_across; /* requests during which a suspend or resume began or ended */
 };
 
-/* Computes the statistics. Returns 0, and preempt_stats_free() frees *out; or -ENOMEM. */
-int preempt_stats(const struct preempt_result *result, struct preempt_stats *out);
+/* Computes the statistics; preempt_stats_free() frees *out. */
+void preempt_stats(const struct preempt_result *result, struct preempt_stats *out);
 /* Frees the sorted values. */
 void preempt_stats_free(struct preempt_stats *stats);
 
-/* Both print on stdout and return 0 or -ENOMEM. `columns`: width of the terminal. `blocks`: the
+/* Both print on stdout. `columns`: width of the terminal. `blocks`: the
  * terminal can show block characters (U+2581 and the like) in the histogram. */
-int preempt_print(const struct preempt_job *job, const struct preempt_result *result,
-		  const struct preempt_stats *stats, unsigned columns, bool blocks);
-int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
-		       const struct preempt_stats *stats);
+void preempt_print(const struct preempt_job *job, const struct preempt_result *result,
+		   const struct preempt_stats *stats, unsigned columns, bool blocks);
+void preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
+			const struct preempt_stats *stats);
 /* Draws the cumulative distribution as SVG: the share of rounds that took at most a given time. */
 void preempt_svg(const struct preempt_job *job, const struct preempt_result *result,
 		 const struct preempt_stats *stats, FILE *out);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Output of "kfdsched preempt": text with a table and a histogram, or JSON. */
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "cli/output/table.h"
 #include "cli/output/text_histogram.h"
 #include "cli/preempt/preempt.h"
+#include "common/allocate.h"
 #include "common/text.h"
 
 static int compare(const void *a, const void *b)
@@ -81,23 +81,18 @@ static void place_requests(const struct preempt_result *result, struct preempt_s
 	}
 }
 
-int preempt_stats(const struct preempt_result *result, struct preempt_stats *out)
+void preempt_stats(const struct preempt_result *result, struct preempt_stats *out)
 {
 	unsigned count = result->done ? result->done - 1 : 0;
 	unsigned requests = result->online ? result->online->count : 0;
 
 	*out = (struct preempt_stats){
-		.suspend = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
-		.held = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
-		.resume = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
-		.online_held = {.sorted = calloc(requests + 1, sizeof(double))},
-		.online_outside = {.sorted = calloc(requests + 1, sizeof(double))},
+		.suspend = {.count = count, .sorted = allocate(count, sizeof(double))},
+		.held = {.count = count, .sorted = allocate(count, sizeof(double))},
+		.resume = {.count = count, .sorted = allocate(count, sizeof(double))},
+		.online_held = {.sorted = allocate(requests, sizeof(double))},
+		.online_outside = {.sorted = allocate(requests, sizeof(double))},
 	};
-	if (!out->suspend.sorted || !out->held.sorted || !out->resume.sorted ||
-	    !out->online_held.sorted || !out->online_outside.sorted) {
-		preempt_stats_free(out);
-		return -ENOMEM;
-	}
 	place_requests(result, out);
 	for (unsigned i = 0; i < count; i++) {
 		out->suspend.sorted[i] = result->rounds[i + 1].suspend_us;
@@ -109,7 +104,6 @@ int preempt_stats(const struct preempt_result *result, struct preempt_stats *out
 	sum_up(&out->resume);
 	sum_up(&out->online_held);
 	sum_up(&out->online_outside);
-	return 0;
 }
 
 void preempt_stats_free(struct preempt_stats *stats)
@@ -158,28 +152,25 @@ static void add_row(json_t *rows, const char *name, const char *count,
 	json_array_append_new(rows, row);
 }
 
-static int print_table(const struct preempt_stats *stats)
+static void print_table(const struct preempt_stats *stats)
 {
 	json_t *rows = json_array();
 
 	add_row(rows, "suspend", "rounds", &stats->suspend);
 	add_row(rows, "held", "rounds", &stats->held);
 	add_row(rows, "resume", "rounds", &stats->resume);
-	return render_table(fields_preempt_row, "name,rounds,min,mean,median,p90,p99,max", rows,
-			    stdout);
+	render_table(fields_preempt_row, "name,rounds,min,mean,median,p90,p99,max", rows, stdout);
 }
 
 /* Prints what the requests took while the process was held, and while it ran. */
-static int print_online(const struct preempt_online *online, const struct preempt_stats *stats)
+static void print_online(const struct preempt_online *online, const struct preempt_stats *stats)
 {
 	json_t *rows = json_array();
-	int rc;
 
 	putchar('\n');
 	add_row(rows, "online, held", "requests", &stats->online_held);
 	add_row(rows, "online, outside", "requests", &stats->online_outside);
-	rc = render_table(fields_preempt_row, "name,requests,min,mean,median,p90,p99,max", rows,
-			  stdout);
+	render_table(fields_preempt_row, "name,requests,min,mean,median,p90,p99,max", rows, stdout);
 	if (stats->online_across)
 		printf("%u requests were under way during a suspend or resume\n",
 		       stats->online_across);
@@ -187,7 +178,6 @@ static int print_online(const struct preempt_online *online, const struct preemp
 		printf("%u requests failed\n", online->failed);
 	if (!stats->online_held.count)
 		puts("no request began and ended within a hold: use a longer --hold");
-	return rc;
 }
 
 static void print_head(const struct preempt_job *job, const struct preempt_result *result)
@@ -208,15 +198,14 @@ static void print_head(const struct preempt_job *job, const struct preempt_resul
 	       quantity_us(pause, job->pause_us));
 }
 
-int preempt_print(const struct preempt_job *job, const struct preempt_result *result,
-		  const struct preempt_stats *stats, unsigned columns, bool blocks)
+void preempt_print(const struct preempt_job *job, const struct preempt_result *result,
+		   const struct preempt_stats *stats, unsigned columns, bool blocks)
 {
 	const struct histogram_series series[] = {
 		{"suspend", stats->suspend.sorted, stats->suspend.count},
 		{"resume", stats->resume.sorted, stats->resume.count},
 	};
 	char suspend[QUANTITY_BYTES], held[QUANTITY_BYTES], resume[QUANTITY_BYTES];
-	int rc;
 
 	print_head(job, result);
 	if (!isnan(result->opening_us))
@@ -227,16 +216,14 @@ int preempt_print(const struct preempt_job *job, const struct preempt_result *re
 		       quantity_us(suspend, result->rounds[0].suspend_us),
 		       quantity_us(held, result->rounds[0].held_us),
 		       quantity_us(resume, result->rounds[0].resume_us));
-	rc = result->online ? print_online(result->online, stats) : 0;
-	if (rc || !stats->suspend.count)
-		return rc;
+	if (result->online)
+		print_online(result->online, stats);
+	if (!stats->suspend.count)
+		return;
 	putchar('\n');
-	rc = print_table(stats);
-	if (rc)
-		return rc;
+	print_table(stats);
 	putchar('\n');
 	histogram_print(series, sizeof(series) / sizeof(series[0]), columns, blocks, stdout);
-	return 0;
 }
 
 /* ---- JSON ---- */
@@ -246,8 +233,8 @@ static const struct preempt_times *if_any(const struct preempt_times *times)
 	return times->count ? times : NULL;
 }
 
-int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
-		       const struct preempt_stats *stats)
+void preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
+			const struct preempt_stats *stats)
 {
 	const struct online_report online = {
 		.job = job,
@@ -266,8 +253,8 @@ int preempt_print_json(const struct preempt_job *job, const struct preempt_resul
 		.online = result->online ? &online : NULL,
 	};
 
-	return render_print(render_json(fields_preempt, &report),
-			    JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	render_print(render_json(fields_preempt, &report),
+		     JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 }
 
 /* ---- SVG ---- */

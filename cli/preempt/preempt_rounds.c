@@ -16,6 +16,7 @@
 
 #include "cli/preempt/hold_child.h"
 #include "cli/preempt/preempt.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/wait.h"
 #include "include/kfdsched.h"
@@ -274,16 +275,14 @@ static int preempt_by_daemon(struct act *act)
 {
 	int code = CLI_GO_ON;
 
-	act->k = kfdsched_open(act->job->socket);
-	if (act->k)
-		act->events = kfdsched_events(act->k);
-	if (act->events < 0)
-		code = cli_failed(&cmd_preempt, "%s",
-				  act->k ? kfdsched_errmsg(act->k) : "out of memory");
-	else
+	act->k = allocated(kfdsched_open(act->job->socket));
+	act->events = kfdsched_events(act->k);
+	if (act->events < 0) {
+		code = cli_failed(&cmd_preempt, "%s", kfdsched_errmsg(act->k));
+	} else {
 		run_rounds(act);
-	if (act->events >= 0)
 		close(act->events);
+	}
 	kfdsched_close(act->k);
 	return code;
 }

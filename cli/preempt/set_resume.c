@@ -16,6 +16,7 @@
 
 #include "channel/protocol.h"
 #include "cli/output/fields.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
 #include "common/text.h"
 #include "include/kfdsched.h"
@@ -27,24 +28,20 @@ int control_req_read(const struct cli_command *cmd, int argc, char **argv,
 
 	if (code != CLI_GO_ON)
 		return code;
-	req->daemon = kfdsched_open(req->socket);
-	return req->daemon ? CLI_GO_ON : cli_failed(cmd, "out of memory");
+	req->daemon = allocated(kfdsched_open(req->socket));
+	return CLI_GO_ON;
 }
 
-int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more)
+void control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more)
 {
 	json_t *root =
 		json_pack("{ss so*}", "request", cmd->name, "pid", pid ? json_integer(pid) : NULL);
-	int failed = more ? json_object_update_new(root, more) : 0;
 
-	failed |= json_object_set_new(root, "reply", json_string(reply));
-	if (failed)
-		json_decref(root);
-	if (failed || render_print(root, JSON_INDENT(2)))
-		return cli_failed(cmd, "the request succeeded, but there is no memory to print it "
-				       "as JSON");
+	if (more)
+		json_object_update_new(root, more);
+	json_object_set_new(root, "reply", plain_json(reply));
+	render_print(root, JSON_INDENT(2));
 	fflush(stdout);
-	return CLI_DONE;
 }
 
 int control_req_print(const struct cli_command *cmd, const struct control_req *req, int rc)
@@ -58,8 +55,10 @@ int control_req_print(const struct cli_command *cmd, const struct control_req *r
 int control_req_print_done(const struct cli_command *cmd, const struct control_req *req, int rc,
 			   json_t *more)
 {
-	if (rc >= 0 && req->json)
-		return control_req_print_json(cmd, req->pid, kfdsched_errmsg(req->daemon), more);
+	if (rc >= 0 && req->json) {
+		control_req_print_json(cmd, req->pid, kfdsched_errmsg(req->daemon), more);
+		return CLI_DONE;
+	}
 	json_decref(more);
 	return control_req_print(cmd, req, rc);
 }

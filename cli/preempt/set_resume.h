@@ -41,9 +41,9 @@ int control_req_print(const struct cli_command *cmd, const struct control_req *r
 int control_req_print_done(const struct cli_command *cmd, const struct control_req *req, int rc,
 			   json_t *more);
 /* Prints one JSON object: "request" (the command), "pid" unless it is 0, the keys of `more` (reference
- * taken; can be NULL) and "reply". Returns CLI_DONE, or CLI_FAILED if memory is short; the request
- * itself was carried out in both cases. */
-int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more);
+ * taken; can be NULL) and "reply". */
+void control_req_print_json(const struct cli_command *cmd, int pid, const char *reply,
+			    json_t *more);
 
 /* ---- suspend ---- */
 

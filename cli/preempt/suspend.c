@@ -58,27 +58,19 @@ static json_t *by_daemon(json_t *seconds)
 	return json_pack("{so sb sn}", "seconds", seconds, "by_daemon", 1, "queues");
 }
 
-static int print_held(const struct control_req *req)
-{
-	if (req->json)
-		return control_req_print_json(&cmd_suspend, req->pid, kfdsched_errmsg(req->daemon),
-					      by_daemon(json_null()));
-	cli_print_error("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
-			kfdsched_errmsg(req->daemon), req->pid);
-	fflush(stdout);
-	return CLI_DONE;
-}
-
 /* Keeps the lease until another command resumes the process, the process ends, or
  * this command ends. */
 static int hold(const struct control_req *req, const struct target_process *target, int fd)
 {
-	int rc = print_held(req);
+	int rc = 0;
 
-	if (rc) {
-		close(fd);
-		return rc;
-	}
+	if (req->json)
+		control_req_print_json(&cmd_suspend, req->pid, kfdsched_errmsg(req->daemon),
+				       by_daemon(json_null()));
+	else
+		cli_print_error("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
+				kfdsched_errmsg(req->daemon), req->pid);
+	fflush(stdout);
 	while (fd >= 0) {
 		rc = kfdsched_held(req->daemon, fd, -1);
 		if (rc == 0)
@@ -188,12 +180,12 @@ static json_t *ids_json(const struct direct_hold *hold)
 {
 	json_t *ids = json_array();
 
-	for (uint32_t i = 0; ids && i < hold->queues.count; i++)
+	for (uint32_t i = 0; i < hold->queues.count; i++)
 		json_array_append_new(ids, json_integer(hold->queues.id[i]));
 	return ids;
 }
 
-static int print_direct(const struct direct_hold *hold)
+static void print_direct(const struct direct_hold *hold)
 {
 	uint32_t count = hold->queues.count;
 	char reply[160];
@@ -202,12 +194,12 @@ static int print_direct(const struct direct_hold *hold)
 		 hold->some ? "" : "all ", count, count == 1 ? "" : "s", (int)hold->target.pid,
 		 hold->target.name, count == 1 ? "is" : "are");
 	if (hold->req->json)
-		return control_req_print_json(&cmd_suspend, (int)hold->target.pid, reply,
-					      json_pack("{sn sb so}", "seconds", "by_daemon", 0,
-							"queues", ids_json(hold)));
-	printf("%s until this command ends (Ctrl-C)\n", reply);
+		control_req_print_json(&cmd_suspend, (int)hold->target.pid, reply,
+				       json_pack("{sn sb so}", "seconds", "by_daemon", 0, "queues",
+						 ids_json(hold)));
+	else
+		printf("%s until this command ends (Ctrl-C)\n", reply);
 	fflush(stdout);
-	return CLI_DONE;
 }
 
 static void wait_for_end(struct session *session)
@@ -251,11 +243,9 @@ static int act(void *context, int signals)
 		return code;
 	code = take(hold);
 	if (code == CLI_GO_ON) {
-		code = print_direct(hold);
-		if (code == CLI_DONE)
-			wait_for_end(session);
-		if (code == CLI_DONE)
-			code = print_end(hold);
+		print_direct(hold);
+		wait_for_end(session);
+		code = print_end(hold);
 	}
 	session_close(session);
 	return code;

@@ -2,28 +2,12 @@
 /* Counts the queues of a recording, sample by sample. */
 #include "cli/record/analysis.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/inspect/hqd_ratio.h"
 #include "cli/util/gpus.h"
-
-/* Makes room for one more value. Returns 0 or -ENOMEM. */
-static int make_room(struct backlog *b)
-{
-	size_t room = b->room ? 2 * b->room : 16;
-	uint64_t *recorded;
-
-	if (b->count < b->room)
-		return 0;
-	recorded = reallocarray(b->recorded, room, sizeof(*recorded));
-	if (!recorded)
-		return -ENOMEM;
-	b->recorded = recorded;
-	b->room = room;
-	return 0;
-}
+#include "common/allocate.h"
 
 /* Drops every second value. The values are in the order of size, so the median hardly changes. */
 static void thin_out(struct backlog *b)
@@ -34,7 +18,7 @@ static void thin_out(struct backlog *b)
 	b->every *= 2;
 }
 
-int backlog_add(struct backlog *b, uint64_t packets)
+void backlog_add(struct backlog *b, uint64_t packets)
 {
 	size_t at;
 
@@ -45,15 +29,13 @@ int backlog_add(struct backlog *b, uint64_t packets)
 	if (packets > b->max)
 		b->max = packets;
 	if ((b->samples - 1) % b->every != 0)
-		return 0;
+		return;
 	if (b->count == BACKLOG_SAMPLES)
 		thin_out(b);
-	if (make_room(b))
-		return -ENOMEM;
+	b->recorded = allocate_next(b->recorded, b->count, &b->room, sizeof(*b->recorded));
 	for (at = b->count++; at > 0 && b->recorded[at - 1] > packets; at--)
 		b->recorded[at] = b->recorded[at - 1];
 	b->recorded[at] = packets;
-	return 0;
 }
 
 void backlog_free(struct backlog *b)
@@ -253,9 +235,8 @@ static void count_queues(struct analysis *a, struct queue_sums *sums,
 }
 
 /* Keeps the maxima over the samples, and the backlog. The numbers of hardware slots are kept
- * together, from the sample with the most HQDs, so that they belong to one moment. Returns 0 or
- * -ENOMEM. */
-static int keep_counts(struct analysis *a, const struct queue_sums *sums)
+ * together, from the sample with the most HQDs, so that they belong to one moment. */
+static void keep_counts(struct analysis *a, const struct queue_sums *sums)
 {
 	for (size_t i = 0; i < a->nodes; i++, sums++) {
 		struct analysed_node *node = &a->node[i];
@@ -264,8 +245,8 @@ static int keep_counts(struct analysis *a, const struct queue_sums *sums)
 			node->queues = sums->queues;
 		if (sums->compute > node->compute)
 			node->compute = sums->compute;
-		if (sums->packets_known && backlog_add(&node->backlog, sums->packets))
-			return -ENOMEM;
+		if (sums->packets_known)
+			backlog_add(&node->backlog, sums->packets);
 		if (!sums->known || (node->hqds_known && sums->hqds <= node->hqds))
 			continue;
 		node->hqds_known = true;
@@ -274,26 +255,17 @@ static int keep_counts(struct analysis *a, const struct queue_sums *sums)
 		node->mapped = sums->mapped;
 		memcpy(node->in_xcc, sums->in_xcc, sizeof(node->in_xcc));
 	}
-	return 0;
 }
 
 /* ---- processes ---- */
 
-/* Finds the process by pid and start time, or adds it. NULL: no memory. */
+/* Finds the process by pid and start time, or adds it. */
 static struct analysed_process *process_of(struct analysis *a, const struct recorded_process *seen)
 {
 	for (size_t i = a->count; i-- > 0;)
 		if (a->process[i].pid == seen->pid && a->process[i].started == seen->started)
 			return &a->process[i];
-	if (a->count == a->room) {
-		size_t room = a->room ? 2 * a->room : 8;
-		struct analysed_process *list = reallocarray(a->process, room, sizeof(*list));
-
-		if (!list)
-			return NULL;
-		a->process = list;
-		a->room = room;
-	}
+	a->process = allocate_next(a->process, a->count, &a->room, sizeof(*a->process));
 	struct analysed_process *p = &a->process[a->count++];
 
 	*p = (struct analysed_process){.pid = seen->pid, .started = seen->started};
@@ -328,22 +300,14 @@ const struct analysed_queue *analysis_queue(const struct analysed_process *p, ui
 		       : NULL;
 }
 
-/* Finds the queue, or inserts it at its place in the order of context and id. NULL: no memory. */
+/* Finds the queue, or inserts it at its place in the order of context and id. */
 static struct analysed_queue *queue_of(struct analysed_process *p, const struct observe_queue *seen)
 {
 	size_t low = place_of(p, SAMPLING_KEY(seen->context, seen->id));
 
 	if (analysis_queue(p, seen->context, seen->id))
 		return &p->queue[low];
-	if (p->count == p->room) {
-		size_t room = p->room ? 2 * p->room : 32;
-		struct analysed_queue *list = reallocarray(p->queue, room, sizeof(*list));
-
-		if (!list)
-			return NULL;
-		p->queue = list;
-		p->room = room;
-	}
+	p->queue = allocate_next(p->queue, p->count, &p->room, sizeof(*p->queue));
 	memmove(&p->queue[low + 1], &p->queue[low], (p->count - low) * sizeof(p->queue[0]));
 	p->count++;
 	p->queue[low] = (struct analysed_queue){.last = *seen};
@@ -351,16 +315,16 @@ static struct analysed_queue *queue_of(struct analysed_process *p, const struct 
 }
 
 /* Adds what a sample has of one queue; without an id, it cannot be followed over time. */
-static int take_queue(struct analysed_process *p, const struct observe_queue *seen)
+static void take_queue(struct analysed_process *p, const struct observe_queue *seen)
 {
 	uint64_t packets = 0;
 
 	if (seen->id == OBSERVE_NO_ID)
-		return 0;
+		return;
 	struct analysed_queue *queue = queue_of(p, seen);
 
-	if (!queue || (add_packets(seen, &packets) && backlog_add(&queue->backlog, packets)))
-		return -ENOMEM;
+	if (add_packets(seen, &packets))
+		backlog_add(&queue->backlog, packets);
 	if (queue->last.gpu_id != seen->gpu_id)
 		queue->last.gpu_id = seen->gpu_id;
 	queue->last.source_mask |= seen->source_mask;
@@ -379,40 +343,35 @@ static int take_queue(struct analysed_process *p, const struct observe_queue *se
 			continue;
 		queue->last.field[f] = *now;
 	}
-	return 0;
 }
 
-/* Adds the packets that wait in all queues of the process. Returns 0 or -ENOMEM. */
-static int take_backlog(struct analysed_process *p, const struct observe_list *list)
+/* Adds the packets that wait in all queues of the process. */
+static void take_backlog(struct analysed_process *p, const struct observe_list *list)
 {
 	uint64_t packets = 0;
 	bool known = false;
 
 	for (size_t i = 0; i < list->count; i++)
 		known |= add_packets(&list->queue[i], &packets);
-	return known ? backlog_add(&p->backlog, packets) : 0;
+	if (known)
+		backlog_add(&p->backlog, packets);
 }
 
 /* Adds what a sample has of one process: times, name, ids, settings and backlog of its queues. */
-static int take_process(struct analysis *a, const struct recorded_process *seen, double seconds)
+static void take_process(struct analysis *a, const struct recorded_process *seen, double seconds)
 {
 	struct analysed_process *p = process_of(a, seen);
-	int rc;
 
-	if (!p)
-		return -ENOMEM;
 	if (p->sampling.samples + p->sampling.unknown == 0)
 		p->first_seconds = seconds;
 	p->last_seconds = seconds;
 	p->host_pid = seen->host_pid;
 	/* An exec changes the name; the last one is reported. */
 	memcpy(p->comm, seen->comm, sizeof(p->comm));
-	rc = sampling_add(&p->sampling, &seen->queues, seen->source);
-	if (rc == 0)
-		rc = take_backlog(p, &seen->queues);
-	for (size_t i = 0; rc == 0 && i < seen->queues.count && p->count < SAMPLING_QUEUES; i++)
-		rc = take_queue(p, &seen->queues.queue[i]);
-	return rc;
+	sampling_add(&p->sampling, &seen->queues, seen->source);
+	take_backlog(p, &seen->queues);
+	for (size_t i = 0; i < seen->queues.count && p->count < SAMPLING_QUEUES; i++)
+		take_queue(p, &seen->queues.queue[i]);
 }
 
 /* ---- the course of the count ---- */
@@ -463,16 +422,15 @@ static void take_others(struct analysed_others *out, const struct recorded_sampl
 		out->queues += sample->process[i].queues.count;
 }
 
-int analysis_add(struct analysis *a, const struct recorded_sample *sample)
+void analysis_add(struct analysis *a, const struct recorded_sample *sample)
 {
 	/* Indexed like a->node. */
 	struct queue_sums sums[ANALYSIS_NODES] = {0};
 	size_t queues = 0, known = 0;
-	int rc;
 
 	if (sample->phase != RECORDED_SAMPLE) {
 		take_others(sample->phase == RECORDED_FINAL ? &a->after : &a->before, sample);
-		return 0;
+		return;
 	}
 	a->samples++;
 	for (size_t i = 0; i < sample->count; i++) {
@@ -482,19 +440,14 @@ int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 			a->unkept++;
 			continue;
 		}
-		rc = take_process(a, seen, sample->seconds);
-		if (rc)
-			return rc;
+		take_process(a, seen, sample->seconds);
 		known += seen->source != OBSERVE_NO_SOURCE;
 		queues += seen->queues.count;
 		count_queues(a, sums, &seen->queues);
 	}
-	rc = keep_counts(a, sums);
-	if (rc)
-		return rc;
+	keep_counts(a, sums);
 	/* If no source reported queues, the sample has no count. If there was no process, the count
 	 * is 0. */
 	if (known > 0 || sample->count == 0)
 		add_point(a, sample->seconds, queues);
-	return 0;
 }

@@ -52,9 +52,8 @@ struct backlog {
 	size_t every; /* one of so many samples is kept; 0: no sample yet */
 };
 
-/* Adds a sample in which `packets` waited. Returns 0, or -ENOMEM with the sample counted but not
- * kept for the median. */
-int backlog_add(struct backlog *backlog, uint64_t packets);
+/* Adds a sample in which `packets` waited. */
+void backlog_add(struct backlog *backlog, uint64_t packets);
 void backlog_free(struct backlog *backlog);
 
 /* Returns true if the backlog was known in a sample. */
@@ -139,12 +138,9 @@ struct analysis {
  * first line. To be called before the first analysis_add(). Entries without a gpu_id are
  * ignored. */
 void analysis_nodes(struct analysis *analysis, const json_t *nodes);
-/*
- * Adds the next sample of the recording. A sample of the time before the command began or after
- * it ended only sets `before` or `after`.
- * Returns 0 or -ENOMEM; after -ENOMEM the sample is counted in part.
- */
-int analysis_add(struct analysis *analysis, const struct recorded_sample *sample);
+/* Adds the next sample of the recording. A sample of the time before the command began or after
+ * it ended only sets `before` or `after`. */
+void analysis_add(struct analysis *analysis, const struct recorded_sample *sample);
 void analysis_free(struct analysis *analysis);
 /* Returns the names of a GPU of the recorded machine. NULL: the recording has none. */
 const struct gpu_name *analysis_gpu(const struct analysis *analysis, uint32_t gpu_id);
@@ -162,9 +158,9 @@ bool analysis_is_setting(enum observe_field field);
 void analysis_chart(const struct analysis *analysis, FILE *out);
 /* Writes the same curve as self-contained SVG. */
 void analysis_svg(const struct analysis *analysis, const char *title, FILE *out);
-/* Prints the nodes as a table. Returns 0 or -ENOMEM. */
-int analysis_node_table(const struct analysis *analysis, FILE *out);
-/* Returns the findings as a JSON array of sentences, owned by the caller. NULL: no memory. */
+/* Prints the nodes as a table on stdout. */
+void analysis_node_table(const struct analysis *analysis);
+/* Returns the findings as a JSON array of sentences, owned by the caller. */
 json_t *analysis_conclusion(const struct analysis *analysis);
 /* Returns the keys of `kfdsched analyze --json` (docs/reference/recordings.md), except those about
  * the recording itself, which the caller adds. The caller owns the object. */

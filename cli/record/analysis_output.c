@@ -317,8 +317,6 @@ json_t *analysis_conclusion(const struct analysis *a)
 {
 	json_t *list = json_array();
 
-	if (!list)
-		return NULL;
 	print_counts(a, list);
 	for (size_t i = 0; i < a->count && i < 64; i++) {
 		const struct analysed_process *p = &a->process[i];
@@ -413,7 +411,7 @@ static json_t *node_json(const struct analysed_node *n)
 	return out;
 }
 
-int analysis_node_table(const struct analysis *a, FILE *out)
+void analysis_node_table(const struct analysis *a)
 {
 	json_t *rows = json_array();
 
@@ -423,10 +421,10 @@ int analysis_node_table(const struct analysis *a, FILE *out)
 		gpus_set_text(row, a->name, a->names, a->node[i].gpu_id);
 		json_array_append_new(rows, row);
 	}
-	return render_table(fields_analyzed_node,
-			    "GPU,xccs,queues,compute_queues,compute_slots,mqds,active_hqds,"
-			    "mapped_queues,HQDS A QUEUE,XCC:QUEUES IN IT",
-			    rows, out);
+	render_table(fields_analyzed_node,
+		     "GPU,xccs,queues,compute_queues,compute_slots,mqds,active_hqds,"
+		     "mapped_queues,HQDS A QUEUE,XCC:QUEUES IN IT",
+		     rows, stdout);
 }
 
 static json_t *others_json(const struct analysed_others *others)

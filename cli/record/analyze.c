@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched analyze: evaluates a recording and prints it as five tables and a conclusion. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "cli/record/analysis.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
 #include "common/text.h"
 
@@ -82,8 +82,8 @@ static void add_row(json_t *rows, const json_t *process, const json_t *begin, co
 }
 
 /* Prints a table on stdout: each process, and whether it is in the list `begin` and in the list
- * `end`, which are from gpu_users_read(). Returns 0 or -ENOMEM. */
-static int gpu_users_table(const json_t *begin, const json_t *end)
+ * `end`, which are from gpu_users_read(). */
+static void gpu_users_table(const json_t *begin, const json_t *end)
 {
 	json_t *rows = json_array();
 	const json_t *process;
@@ -96,7 +96,7 @@ static int gpu_users_table(const json_t *begin, const json_t *end)
 		if (!has(begin, process))
 			add_row(rows, process, begin, end);
 	}
-	return render_table(fields_gpu_user_row, "pid,comm,role,begin,end", rows, stdout);
+	render_table(fields_gpu_user_row, "pid,comm,role,begin,end", rows, stdout);
 }
 
 /* ---- as tables ---- */
@@ -200,7 +200,7 @@ static void show(const struct analysis *a, const struct recording *r)
 	       "4. MQDs and hardware slots (HQDs), highest numbers\n"
 	       "\n");
 	if (a->nodes)
-		analysis_node_table(a, stdout);
+		analysis_node_table(a);
 	else
 		puts("-");
 	show_users(r);
@@ -301,16 +301,14 @@ int analyze_read(const struct cli_command *cmd, const char *dir, const char *nam
 {
 	struct recorded_sample sample = {0};
 	char why[RECORDING_WHY];
-	int rc, code = CLI_DONE;
+	int code = CLI_DONE;
 
 	if (recording_open(dir, out, why))
 		return cli_failed(cmd, "%s", why);
 	analysis_nodes(a, json_object_get(recording_head(*out), "nodes"));
-	while ((rc = recording_next(*out, &sample)) > 0 && (rc = analysis_add(a, &sample)) == 0)
-		;
-	if (rc < 0)
-		code = cli_failed(cmd, "cannot read %s: %s", name, strerror(-rc));
-	else if (a->samples == 0)
+	while (recording_next(*out, &sample))
+		analysis_add(a, &sample);
+	if (a->samples == 0)
 		code = cli_failed(cmd,
 				  "there is no complete sample in %s: the recording ended before "
 				  "the first one, or is damaged",
@@ -323,9 +321,8 @@ int analyze_read(const struct cli_command *cmd, const char *dir, const char *nam
 static int analyze(const struct analyze_options *options)
 {
 	struct recording *recording = NULL;
-	struct analysis *a = calloc(1, sizeof(*a));
-	int code = a ? analyze_read(&cmd_analyze, options->dir, options->dir, a, &recording)
-		     : cli_failed(&cmd_analyze, "no memory");
+	struct analysis *a = allocate(1, sizeof(*a));
+	int code = analyze_read(&cmd_analyze, options->dir, options->dir, a, &recording);
 
 	if (code == CLI_DONE) {
 		code = options->svg ? write_svg(options->svg, options->dir, a) : CLI_DONE;
@@ -338,8 +335,7 @@ static int analyze(const struct analyze_options *options)
 		}
 	}
 	recording_close(recording);
-	if (a)
-		analysis_free(a);
+	analysis_free(a);
 	free(a);
 	return code;
 }

@@ -18,6 +18,7 @@
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/subprocess.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "common/wait.h"
@@ -72,7 +73,7 @@ static int read_recording(struct side *side)
 /* ---- a process ---- */
 
 /* Prepares to sample a running process. */
-static int open_process(struct side *side, const char *socket)
+static void open_process(struct side *side, const char *socket)
 {
 	const struct observe_options options = {.pid = side->process.pid, .socket = socket};
 	json_t *nodes = recording_nodes();
@@ -80,7 +81,6 @@ static int open_process(struct side *side, const char *socket)
 	analysis_nodes(&side->analysis, nodes);
 	json_decref(nodes);
 	side->observer = observe_open(&options);
-	return side->observer ? CLI_DONE : cli_failed(&cmd_compare, "no memory");
 }
 
 /* Takes one sample of a running process and adds it to the analysis. */
@@ -99,9 +99,8 @@ static int inspect(struct side *side, double seconds)
 	if (process.source == OBSERVE_NO_SOURCE)
 		return cli_failed(&cmd_compare, "process %d (%s): no source reports queues: %s",
 				  (int)side->process.pid, side->process.comm, process.unknown);
-	return analysis_add(&side->analysis, &sample)
-		       ? cli_failed(&cmd_compare, "out of memory for a sample")
-		       : CLI_DONE;
+	analysis_add(&side->analysis, &sample);
+	return CLI_DONE;
 }
 
 /* Samples the sides that are running processes, both at the same time. A signal to stop ends it
@@ -155,7 +154,8 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	if (rc)
 		return cli_failed(&cmd_compare, "%s", process_errmsg(errmsg, pid, rc));
 	snprintf(side->name, sizeof(side->name), "process %d", pid);
-	return open_process(side, socket);
+	open_process(side, socket);
+	return CLI_DONE;
 }
 
 static int take_sides(const struct job *job, struct side *sides)
@@ -366,37 +366,31 @@ static int record_sides(const struct job *job, struct side *sides, int codes[2])
 /* ---- the whole ---- */
 
 /* Compares the two sides and prints the result. */
-static int compare_sides(const struct job *job, const struct side *sides)
+static void compare_sides(const struct job *job, const struct side *sides)
 {
-	struct comparison *c = calloc(1, sizeof(*c));
+	struct comparison *c = allocate(1, sizeof(*c));
 
-	if (!c || comparison_make(&sides[0].analysis, &sides[1].analysis, c)) {
-		free(c);
-		return cli_failed(&cmd_compare, "out of memory for the comparison");
-	}
+	comparison_make(&sides[0].analysis, &sides[1].analysis, c);
 	if (job->json)
 		render_print(compare_json(c, sides), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	else
 		compare_show(c, sides);
 	comparison_free(c);
 	free(c);
-	return CLI_DONE;
 }
 
 /* Reads, samples or records both sides and compares them. The exit code of a command is passed on,
  * that of the first one before that of the second one. */
 static int compare(const struct job *job)
 {
-	struct side *sides = calloc(2, sizeof(*sides));
+	struct side *sides = allocate(2, sizeof(*sides));
 	int code, codes[2] = {CLI_DONE, CLI_DONE};
 
-	if (!sides)
-		return cli_failed(&cmd_compare, "no memory");
 	for (unsigned i = 0; i < 2; i++)
 		sides[i].exit_code = sides[i].signal = -1;
 	code = job->words[0] ? take_sides(job, sides) : record_sides(job, sides, codes);
 	if (code == CLI_DONE)
-		code = compare_sides(job, sides);
+		compare_sides(job, sides);
 	for (unsigned i = 0; i < 2; i++) {
 		observe_close(sides[i].observer);
 		observation_free(&sides[i].observation);

@@ -182,8 +182,6 @@ json_t *comparison_conclusion(const struct comparison *c, const char *a, const c
 {
 	json_t *list = json_array();
 
-	if (!list)
-		return NULL;
 	print_ids(c, list, a, b);
 	print_backlog(c, list, a, b);
 	print_overlap(c, list, a, b);

@@ -4,9 +4,10 @@
  * whether slots suffice. */
 #include "cli/record/comparison.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/allocate.h"
 
 void comparison_free(struct comparison *c)
 {
@@ -24,16 +25,14 @@ static int by_pid(const void *a, const void *b)
 	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
 }
 
-/* Returns the processes of an analysis sorted by pid; the caller frees the array. NULL: no
- * memory. */
+/* Returns the processes of an analysis sorted by pid; the caller frees the array. */
 static const struct analysed_process **in_order(const struct analysis *a)
 {
-	const struct analysed_process **list = calloc(a->count + 1, sizeof(const void *));
+	const struct analysed_process **list = allocate(a->count, sizeof(const void *));
 
-	for (size_t i = 0; list && i < a->count; i++)
+	for (size_t i = 0; i < a->count; i++)
 		list[i] = &a->process[i];
-	if (list)
-		qsort(list, a->count, sizeof(const void *), by_pid);
+	qsort(list, a->count, sizeof(const void *), by_pid);
 	return list;
 }
 
@@ -198,7 +197,7 @@ static size_t queues_of(const struct analysis *a)
 	return n;
 }
 
-int comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out)
+void comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out)
 {
 	const struct analysed_process none = {0};
 	const struct analysed_process **as = in_order(a), **bs = in_order(b);
@@ -207,15 +206,9 @@ int comparison_make(const struct analysis *a, const struct analysis *b, struct c
 	memset(out, 0, sizeof(*out));
 	out->a = a;
 	out->b = b;
-	out->queue = calloc(queues_of(a) + queues_of(b) + 1, sizeof(*out->queue));
-	out->process = calloc(most + 1, sizeof(*out->process));
+	out->queue = allocate(queues_of(a) + queues_of(b), sizeof(*out->queue));
+	out->process = allocate(most, sizeof(*out->process));
 	out->processes = most;
-	if (!as || !bs || !out->queue || !out->process) {
-		free(as);
-		free(bs);
-		comparison_free(out);
-		return -ENOMEM;
-	}
 	for (size_t i = 0; i < most; i++) {
 		struct compared_process *p = &out->process[i];
 
@@ -229,5 +222,4 @@ int comparison_make(const struct analysis *a, const struct analysis *b, struct c
 	free(bs);
 	join_nodes(out);
 	out->predictable = foretell(out);
-	return 0;
 }

@@ -66,11 +66,11 @@ struct comparison {
 	int predictable;
 };
 
-/* Fills *out from two analyses. Returns 0, or -ENOMEM with *out empty. */
-int comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out);
+/* Fills *out from two analyses. */
+void comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out);
 void comparison_free(struct comparison *comparison);
 /* Returns the findings as a JSON array of sentences, owned by the caller. `a` and `b`: names of
- * the two sides. NULL: no memory. */
+ * the two sides. */
 json_t *comparison_conclusion(const struct comparison *comparison, const char *a, const char *b);
 
 /* ---- output of the command (compare_output.c) ---- */

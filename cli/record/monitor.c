@@ -24,6 +24,7 @@
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/json_util.h"
 #include "common/text.h"
@@ -162,26 +163,24 @@ static void print_sample(struct monitor *m)
 /* ---- a sample ---- */
 
 /* Appends a sample to the recording. A failure ends the recording; its message is printed here. */
-static int record(struct monitor *m)
+static void record(struct monitor *m)
 {
 	size_t bytes;
 	char why[RECORDING_WHY];
-	int rc = recorder_sample(m->recorder, "sample", seconds_since(m, m->last_ns),
-				 json_pack("[o]", recorded_process_json(&m->now)),
-				 observe_raw(m->observer, OBSERVE_MQD, &bytes),
-				 observe_raw(m->observer, OBSERVE_HQD, &bytes), why);
 
-	if (rc == 0)
-		return 0;
+	if (!recorder_sample(m->recorder, "sample", seconds_since(m, m->last_ns),
+			     json_pack("[o]", recorded_process_json(&m->now)),
+			     observe_raw(m->observer, OBSERVE_MQD, &bytes),
+			     observe_raw(m->observer, OBSERVE_HQD, &bytes), why))
+		return;
 	m->has_failed = true;
 	cli_failed(m->cmd, "%s; the samples recorded before are kept", why);
-	return rc;
 }
 
 /* Takes a sample: only ids, which is cheap, or for a recording everything that the sources have.
  * *source: the source of the queues; OBSERVE_NO_SOURCE: no source reported any, and m->why has
  * the reason.
- * Returns 0, -ESRCH or -ENOMEM. */
+ * Returns 0 or -ESRCH. */
 static int inspect(struct monitor *m, const struct observe_list **list, enum observe_source *source)
 {
 	int rc;
@@ -190,7 +189,7 @@ static int inspect(struct monitor *m, const struct observe_list **list, enum obs
 	*source = OBSERVE_NO_SOURCE;
 	if (!m->recorder) {
 		rc = observe_ids(m->observer, &m->list, source, m->why);
-		if (rc == 0 || rc == -ESRCH || rc == -ENOMEM)
+		if (rc == 0 || rc == -ESRCH)
 			return rc;
 		m->error = rc;
 		*source = OBSERVE_NO_SOURCE;
@@ -214,22 +213,14 @@ void monitor_sample(struct monitor *m)
 {
 	const struct observe_list *list;
 	enum observe_source source;
-	int rc;
 
 	m->last_ns = clock_ns();
 	if (m->taken == 0)
 		m->began_ns = m->last_ns;
-	rc = inspect(m, &list, &source);
-	if (rc == 0)
-		rc = sampling_add(&m->sampling, list, source);
-	if (rc) {
-		/* A lack of memory ends the sampling too. The samples so far are reported. */
-		m->ended = rc == -ESRCH;
-		m->has_failed = rc != -ESRCH;
-		if (rc != -ESRCH)
-			cli_failed(m->cmd, "a sample failed: %s", strerror(-rc));
+	m->ended = inspect(m, &list, &source) != 0;
+	if (m->ended)
 		return;
-	}
+	sampling_add(&m->sampling, list, source);
 	m->taken++;
 	if (m->recorder)
 		record(m);
@@ -270,7 +261,7 @@ static bool sysfs_knows(const struct monitor_options *options)
 	struct observe_list list = {0};
 	enum observe_source source;
 	char why[OBSERVE_WHY];
-	bool knows = observer && observe_ids(observer, &list, &source, why) == 0;
+	bool knows = observe_ids(observer, &list, &source, why) == 0;
 
 	observe_list_free(&list);
 	observe_close(observer);
@@ -340,7 +331,7 @@ static int has_no_source(struct monitor *m)
 int monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
 		 struct monitor **out)
 {
-	struct monitor *m = calloc(1, sizeof(*m));
+	struct monitor *m = allocate(1, sizeof(*m));
 	const struct observe_options observe = {
 		.pid = options->pid,
 		.sources = sources_of(options),
@@ -349,8 +340,6 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 	int code;
 
 	*out = NULL;
-	if (!m)
-		return cli_failed(cmd, "out of memory");
 	m->cmd = cmd;
 	m->options = *options;
 	m->interval_ns = (uint64_t)(options->interval_us * 1e3);
@@ -362,10 +351,8 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 	if (code == CLI_GO_ON) {
 		m->changes = json_array();
 		m->observer = observe_open(&observe);
-		code = m->changes && m->observer ? CLI_DONE : cli_failed(cmd, "out of memory");
+		code = options->record ? start_recording(m, observe.sources) : CLI_DONE;
 	}
-	if (code == CLI_DONE && options->record)
-		code = start_recording(m, observe.sources);
 	if (code == CLI_DONE) {
 		monitor_sample(m);
 		if (m->ended)

@@ -21,6 +21,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/json_util.h"
 #include "common/proc.h"
@@ -97,8 +98,7 @@ static void watch(struct session *s, const pid_t *pids, size_t count)
 		if (known || s->count == PROCESSES || process_identify(pids[i], &w.process))
 			continue;
 		w.observer = observe_open(&observe);
-		if (w.observer)
-			s->list[s->count++] = w;
+		s->list[s->count++] = w;
 	}
 }
 
@@ -324,11 +324,9 @@ static void print_end(const struct session *s, bool stopped)
 
 int record_command(const struct record_options *options)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = allocate(1, sizeof(*s));
 	int code;
 
-	if (!s)
-		return cli_failed(&cmd_record, "out of memory");
 	s->options = options;
 	s->began_ns = clock_ns();
 	code = stop_begin(&cmd_record) ? CLI_FAILED : open_dir(s);

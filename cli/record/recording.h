@@ -60,7 +60,7 @@ int recorder_file(struct recorder *recorder, const char *name, char why[RECORDIN
  */
 int recorded_now(struct observer *observer, const struct process_identity *process,
 		 struct observation *observation, struct recorded_process *out);
-/* Converts the entry of one process to JSON. Returns NULL if memory is short. */
+/* Converts the entry of one process to JSON. */
 json_t *recorded_process_json(const struct recorded_process *process);
 /* Writes one sample: the files with the raw debugfs texts `mqds` and `hqds` (each can be NULL, and
  * is written only if it has changed), then the line of the index. `processes` is an array of
@@ -101,9 +101,9 @@ struct recording;
  */
 int recording_open(const char *dir, struct recording **out, char why[RECORDING_WHY]);
 void recording_close(struct recording *recording); /* NULL is allowed */
-/* Reads the next sample; lines that cannot be read are skipped and counted. Returns 1 if *sample
- * was filled, 0 at the end, or -ENOMEM. */
-int recording_next(struct recording *recording, struct recorded_sample *sample);
+/* Reads the next sample; lines that cannot be read are skipped and counted. Returns false at the
+ * end. */
+bool recording_next(struct recording *recording, struct recorded_sample *sample);
 /* recording_head() returns the first line. recording_ended() returns the `end` object of the
  * last line; NULL before the last sample was read, or if the recording was not finished.
  * Both are borrowed. */
@@ -111,15 +111,14 @@ const json_t *recording_head(const struct recording *recording);
 const json_t *recording_ended(const struct recording *recording);
 /* Returns the number of lines so far that could not be read. */
 size_t recording_damaged(const struct recording *recording);
-/* Returns the GPUs of this machine as the first line of a recording has them; NULL if
- * memory is short. */
+/* Returns the GPUs of this machine as the first line of a recording has them. */
 json_t *recording_nodes(void);
 
 /*
  * Returns the processes that use a GPU now, as a recording keeps them from its begin and its end:
  * an array of {"pid", "comm", "role"}, at most RECORDED_USERS, sorted by pid; JSON null where it is
  * not known which there are. The role is that of the daemon at `socket`; null if no daemon replies
- * or if it does not know the process. NULL: no memory.
+ * or if it does not know the process.
  */
 #define RECORDED_USERS 1024
 json_t *gpu_users_now(const char *socket);

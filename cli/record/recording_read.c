@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/record/recording.h"
+#include "common/allocate.h"
 #include "common/proc_file.h"
 #include "common/text.h"
 
@@ -62,7 +63,7 @@ size_t recording_damaged(const struct recording *r)
 }
 
 /* Reads the next line into r->line. Returns its length; 0 at the end; -EINVAL for an empty line;
- * -E2BIG if the line is too long (it is skipped); or -ENOMEM. */
+ * -E2BIG if the line is too long (it is skipped). */
 static ssize_t next_line(struct recording *r)
 {
 	size_t n = 0;
@@ -71,13 +72,8 @@ static ssize_t next_line(struct recording *r)
 
 	while ((c = getc_unlocked(r->index)) != EOF && c != '\n') {
 		if (n + 1 >= r->room && !too_long) {
-			size_t room = r->room ? 2 * r->room : 65536;
-			char *line = realloc(r->line, room);
-
-			if (!line)
-				return -ENOMEM;
-			r->line = line;
-			r->room = room;
+			r->room = r->room ? 2 * r->room : 65536;
+			r->line = allocated(realloc(r->line, r->room));
 		}
 		too_long = too_long || n >= LINE_MAX_BYTES;
 		if (!too_long)
@@ -92,14 +88,10 @@ static ssize_t next_line(struct recording *r)
 
 int recording_open(const char *dir, struct recording **out, char why[RECORDING_WHY])
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct recording *r = allocate(1, sizeof(*r));
 	int rc, fd;
 
 	*out = NULL;
-	if (!r) {
-		snprintf(why, RECORDING_WHY, "out of memory");
-		return -ENOMEM;
-	}
 	r->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->dir < 0) {
 		rc = -errno;
@@ -119,8 +111,8 @@ int recording_open(const char *dir, struct recording **out, char why[RECORDING_W
 			 rc == -ENOENT || rc == -ELOOP || rc == -EINVAL ? "" : strerror(-rc));
 		goto failed;
 	}
-	r->index = fdopen(fd, "r");
-	ssize_t bytes = r->index ? next_line(r) : -ENOMEM;
+	r->index = allocated(fdopen(fd, "r"));
+	ssize_t bytes = next_line(r);
 
 	r->head = bytes > 0 ? json_loadb(r->line, (size_t)bytes, 0, NULL) : NULL;
 	const json_t *version = json_object_get(r->head, "kfdsched_recording");
@@ -168,7 +160,7 @@ static int take_number(const json_t *object, const char *key, json_int_t max, js
 	return json_is_integer(value) && *out >= 0 && *out <= max ? 0 : -EINVAL;
 }
 
-/* Decodes one process. Returns 0, -EINVAL if a value is missing or not allowed, or -ENOMEM. */
+/* Decodes one process. Returns 0, or -EINVAL if a value is missing or not allowed. */
 static int take_process(const json_t *json, struct recorded_process *out)
 {
 	const json_t *queues = json_object_get(json, "queues"), *queue;
@@ -191,17 +183,13 @@ static int take_process(const json_t *json, struct recorded_process *out)
 	observe_list_clear(&out->queues);
 	json_array_foreach(queues, i, queue)
 	{
-		struct observe_queue *entry = observe_list_add(&out->queues);
-
-		if (!entry)
-			return -ENOMEM;
-		if (observe_from_json(queue, entry))
+		if (observe_from_json(queue, observe_list_add(&out->queues)))
 			return -EINVAL;
 	}
 	return 0;
 }
 
-/* Decodes one line. Returns 0, -EINVAL if a value is missing or not allowed, or -ENOMEM. */
+/* Decodes one line. Returns 0, or -EINVAL if a value is missing or not allowed. */
 static int take_sample(const json_t *line, struct recorded_sample *out)
 {
 	static const char *const phases[] = {"baseline", "sample", "final"};
@@ -220,13 +208,8 @@ static int take_sample(const json_t *line, struct recorded_sample *out)
 		return -EINVAL;
 	out->phase = (enum recorded_phase)i;
 	if (count > out->room) {
-		struct recorded_process *list =
-			reallocarray(out->process, count, sizeof(*out->process));
-
-		if (!list)
-			return -ENOMEM;
-		memset(list + out->room, 0, (count - out->room) * sizeof(*list));
-		out->process = list;
+		out->process = allocated(reallocarray(out->process, count, sizeof(*out->process)));
+		memset(out->process + out->room, 0, (count - out->room) * sizeof(*out->process));
 		out->room = count;
 	}
 	json_array_foreach(processes, i, process)
@@ -240,30 +223,25 @@ static int take_sample(const json_t *line, struct recorded_sample *out)
 	return 0;
 }
 
-int recording_next(struct recording *r, struct recorded_sample *sample)
+bool recording_next(struct recording *r, struct recorded_sample *sample)
 {
 	ssize_t bytes;
 
 	while ((bytes = next_line(r)) != 0) {
-		if (bytes == -ENOMEM)
-			return -ENOMEM;
 		json_t *line = bytes > 0 ? json_loadb(r->line, (size_t)bytes, 0, NULL) : NULL;
 		json_t *end = json_object_get(line, "end");
-		int rc = 0;
+		bool is_sample = false;
 
-		if (json_is_object(end) && !r->end)
+		if (json_is_object(end) && !r->end) {
 			r->end = json_incref(end);
-		else
-			rc = take_sample(line, sample);
-		bool is_sample = end == NULL;
-
-		json_decref(line);
-		if (rc == -ENOMEM)
-			return rc;
-		if (rc)
+		} else if (take_sample(line, sample)) {
 			r->damaged++;
-		else if (is_sample)
-			return 1;
+		} else {
+			is_sample = !end;
+		}
+		json_decref(line);
+		if (is_sample)
+			return true;
 	}
-	return 0;
+	return false;
 }

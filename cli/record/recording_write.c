@@ -14,6 +14,7 @@
 #include "cli/record/recording.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
 #include "kfd/topology.h"
 
@@ -39,7 +40,7 @@ json_t *recording_nodes(void)
 	size_t count = topology_gpus(gpus, TOPOLOGY_GPUS);
 	json_t *nodes = json_array();
 
-	for (size_t i = 0; nodes && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct topology_gpu *g = &gpus[i];
 		json_t *node = json_pack(
 			"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "gpu_id", (json_int_t)g->gpu_id,
@@ -81,12 +82,13 @@ json_t *gpu_users_now(const char *socket)
 	char why[OBSERVE_WHY];
 	struct gpu_processes users;
 
-	if (observe_can_list(socket, why) || gpu_processes_read(OBSERVE_ALL, socket, &users))
+	if (observe_can_list(socket, why))
 		return json_null();
+	gpu_processes_read(OBSERVE_ALL, socket, &users);
 	/* Without a daemon `status` stays NULL, and every role is null. */
 	query_daemon(socket, 0, &status);
 	list = json_array();
-	for (size_t i = 0; list && i < users.count && i < RECORDED_USERS; i++) {
+	for (size_t i = 0; i < users.count && i < RECORDED_USERS; i++) {
 		char comm[16];
 
 		proc_comm(users.pid[i], comm);
@@ -178,13 +180,9 @@ static int write_whole(struct recorder *r, int fd, const char *name, const char 
  * local file system. */
 static int write_line(struct recorder *r, const json_t *line, char why[RECORDING_WHY])
 {
-	char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-	size_t bytes = text ? strlen(text) : 0;
+	char *text = allocated(json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)));
+	size_t bytes = strlen(text);
 
-	if (!text) {
-		snprintf(why, RECORDING_WHY, "out of memory for a line of %.200s", r->path);
-		return -ENOMEM;
-	}
 	text[bytes] = '\n'; /* replaces the NUL */
 	int rc = write_whole(r, r->index, RECORDING_INDEX, text, bytes + 1, why);
 
@@ -194,17 +192,16 @@ static int write_line(struct recorder *r, const json_t *line, char why[RECORDING
 
 int recorder_open(const char *dir, json_t *head, struct recorder **out, char why[RECORDING_WHY])
 {
-	struct recorder *r = calloc(1, sizeof(*r));
+	struct recorder *r;
 	json_t *line;
 	int rc;
 
 	*out = NULL;
-	if (!r || strlen(dir) >= sizeof(r->path)) {
-		free(r);
-		snprintf(why, RECORDING_WHY,
-			 r ? "the name of the directory is too long" : "out of memory");
-		return r ? -ENAMETOOLONG : -ENOMEM;
+	if (strlen(dir) >= sizeof(r->path)) {
+		snprintf(why, RECORDING_WHY, "the name of the directory is too long");
+		return -ENAMETOOLONG;
 	}
+	r = allocate(1, sizeof(*r));
 	r->dir = r->index = -1;
 	r->mqds.kind = "mqds";
 	r->hqds.kind = "hqds";
@@ -287,7 +284,7 @@ json_t *recorded_process_json(const struct recorded_process *process)
 	json_t *queues = json_array();
 	bool known = process->source != OBSERVE_NO_SOURCE;
 
-	for (size_t i = 0; queues && i < process->queues.count; i++)
+	for (size_t i = 0; i < process->queues.count; i++)
 		json_array_append_new(queues, observe_json(&process->queues.queue[i]));
 	return json_pack(
 		"{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)process->pid, "host_pid",
@@ -314,7 +311,7 @@ static int keep_raw(struct recorder *r, struct raw *raw, const char *text, json_
 		rc = write_whole(r, fd, raw->name, text, strlen(text), why);
 		close(fd);
 		free(raw->text);
-		raw->text = strdup(text);
+		raw->text = allocated(strdup(text));
 	}
 	if (rc == 0)
 		*name = text ? json_string(raw->name) : json_null();

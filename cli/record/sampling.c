@@ -2,12 +2,12 @@
 /* A sample is sorted by key and merged in one pass into s->queue, which is sorted by key, too. */
 #include "cli/record/sampling.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
+#include "common/allocate.h"
 
 void sampling_free(struct sampling *s)
 {
@@ -34,35 +34,19 @@ static int by_key(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Makes room for `entries` more in all arrays, so that take_in() cannot fail. Returns 0 or
- * -ENOMEM. */
-static int make_room(struct sampling *s, size_t entries)
+/* Makes room for `entries` more in all arrays. */
+static void make_room(struct sampling *s, size_t entries)
 {
 	size_t need = entries + s->count;
 
 	if (need <= s->change_room)
-		return 0;
+		return;
 	need += need / 2 + 16;
-	uint64_t *came = reallocarray(s->came, need, sizeof(*came));
-
-	if (came)
-		s->came = came;
-	uint64_t *gone = reallocarray(s->gone, need, sizeof(*gone));
-
-	if (gone)
-		s->gone = gone;
-	const struct observe_queue **entry = reallocarray(s->entry, need, sizeof(*entry));
-
-	if (entry)
-		s->entry = entry;
-	struct sampled_queue *queue = reallocarray(s->queue, need, sizeof(*queue));
-
-	if (queue)
-		s->queue = queue;
-	if (!came || !gone || !entry || !queue)
-		return -ENOMEM;
+	s->came = allocated(reallocarray(s->came, need, sizeof(*s->came)));
+	s->gone = allocated(reallocarray(s->gone, need, sizeof(*s->gone)));
+	s->entry = allocated(reallocarray(s->entry, need, sizeof(*s->entry)));
+	s->queue = allocated(reallocarray(s->queue, need, sizeof(*s->queue)));
 	s->change_room = need;
-	return 0;
 }
 
 /* Hash of what distinguishes a queue without an id. The hashes of a sample are added up, so that
@@ -187,7 +171,7 @@ static size_t sort_entries(struct sampling *s, const struct observe_list *list)
 	return unique;
 }
 
-int sampling_add(struct sampling *s, const struct observe_list *list, enum observe_source source)
+void sampling_add(struct sampling *s, const struct observe_list *list, enum observe_source source)
 {
 	bool first = s->samples == 0;
 	uint64_t fingerprint = 0;
@@ -199,10 +183,9 @@ int sampling_add(struct sampling *s, const struct observe_list *list, enum obser
 	s->by_source[source]++;
 	if (source == OBSERVE_NO_SOURCE) {
 		s->unknown++;
-		return 0;
+		return;
 	}
-	if (make_room(s, list->count))
-		return -ENOMEM;
+	make_room(s, list->count);
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->queue[i].id != OBSERVE_NO_ID)
 			continue;
@@ -232,7 +215,6 @@ int sampling_add(struct sampling *s, const struct observe_list *list, enum obser
 		s->min = count;
 	if (count > s->max)
 		s->max = count;
-	return 0;
 }
 
 /* ---- verdict ---- */
@@ -310,10 +292,10 @@ void sampling_ranges(const uint64_t *keys, size_t count, FILE *out)
 
 void sampling_ids(const struct sampling *s, FILE *out)
 {
-	uint64_t *keys = calloc(s->count + 1, sizeof(*keys));
+	uint64_t *keys = allocate(s->count, sizeof(*keys));
 	size_t n = 0;
 
-	for (size_t i = 0; keys && i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++)
 		if (s->queue[i].here)
 			keys[n++] = key_of(&s->queue[i]);
 	sampling_ranges(keys, n, out);
@@ -391,23 +373,23 @@ static json_t *presence_json(const struct sampling *s)
 {
 	json_t *list = render_list(fields_sampled_queue, s->queue, s->count, sizeof(*s->queue));
 
-	for (size_t i = 0; list && i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++)
 		json_object_set_new(json_array_get(list, i), "present_ratio",
 				    json_real(sampling_share(s, &s->queue[i])));
 	return list;
 }
 
-int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t n, FILE *out)
+void sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t n, FILE *out)
 {
 	bool contexts = s->count > 0 && s->queue[s->count - 1].context > 0;
 	json_t *rows = presence_json(s);
 
 	for (size_t i = 0; i < s->count; i++)
 		gpus_set_text(json_array_get(rows, i), gpus, n, s->queue[i].gpu_id);
-	return render_table(fields_sampled_queue,
-			    contexts ? "context,id,GPU,type,ring_bytes,samples,present_ratio"
-				     : "id,GPU,type,ring_bytes,samples,present_ratio",
-			    rows, out);
+	render_table(fields_sampled_queue,
+		     contexts ? "context,id,GPU,type,ring_bytes,samples,present_ratio"
+			      : "id,GPU,type,ring_bytes,samples,present_ratio",
+		     rows, out);
 }
 
 json_t *sampling_json(const struct sampling *s)

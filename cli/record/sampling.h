@@ -8,8 +8,7 @@
  * another type or with another ring, that is another queue, and counts as a change.
  *
  * Pure: no clock, and no I/O except to a FILE that the caller passes. Threads: one at a time.
- * Ownership: the caller zeroes a struct sampling once and frees it by sampling_free(). Errors:
- * -ENOMEM.
+ * Ownership: the caller zeroes a struct sampling once and frees it by sampling_free().
  */
 #ifndef KFDSHIM_CLI_RECORD_SAMPLING_H
 #define KFDSHIM_CLI_RECORD_SAMPLING_H
@@ -67,9 +66,9 @@ struct sampling {
 #define SAMPLING_KEY(context, id) ((uint64_t)(context) << 32 | (id))
 
 /* Adds one sample: the queues that `source` reported. `source` OBSERVE_NO_SOURCE: no source knew the
- * queues, and `list` is not read. Returns 0 or -ENOMEM. */
-int sampling_add(struct sampling *sampling, const struct observe_list *list,
-		 enum observe_source source);
+ * queues, and `list` is not read. */
+void sampling_add(struct sampling *sampling, const struct observe_list *list,
+		  enum observe_source source);
 /* Returns true if both types are known and not the same. sysfs reports AQL and PM4 queues alike, as
  * compute, which differs from neither. */
 bool sampling_types_differ(const struct observe_value *a, const struct observe_value *b);
@@ -99,12 +98,10 @@ void sampling_ids(const struct sampling *sampling, FILE *out);
  * 7 samples, stable; source sysfs". */
 void sampling_counts(const struct sampling *sampling, FILE *out);
 /* Prints a table: each queue with the share of the samples in which it was present. `gpus`, `n`:
- * names of the GPUs of the sampled machine; a GPU that is not in the list is shown by its gpu_id.
- * Returns 0 or -ENOMEM. */
-int sampling_table(const struct sampling *sampling, const struct gpu_name *gpus, size_t n,
-		   FILE *out);
-/* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json); NULL if
- * memory is short. */
+ * names of the GPUs of the sampled machine; a GPU that is not in the list is shown by its gpu_id. */
+void sampling_table(const struct sampling *sampling, const struct gpu_name *gpus, size_t n,
+		    FILE *out);
+/* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json). */
 json_t *sampling_json(const struct sampling *sampling);
 /* The statistics of a process, and its queues in the samples. */
 extern const struct field fields_sampled[], fields_sampled_basics[], fields_sampled_queue[];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched watch: waits for a new GPU process and monitors it. */
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/json_util.h"
 #include "common/text.h"
@@ -39,7 +39,7 @@ struct watch_state {
 
 	struct container_names *names;
 	struct known_process *known;
-	size_t known_count;
+	size_t known_count, known_room;
 	struct monitor *monitor[MONITORS];
 	size_t monitors;
 	size_t found;
@@ -59,16 +59,11 @@ static bool is_known(const struct watch_state *w, const struct process_identity 
 	return false;
 }
 
-static int remember(struct watch_state *w, const struct process_identity *identity)
+static void remember(struct watch_state *w, const struct process_identity *identity)
 {
-	struct known_process *known = reallocarray(w->known, w->known_count + 1, sizeof(*known));
-
-	if (!known)
-		return -ENOMEM;
-	w->known = known;
-	known[w->known_count++] =
+	w->known = allocate_next(w->known, w->known_count, &w->known_room, sizeof(*w->known));
+	w->known[w->known_count++] =
 		(struct known_process){.pid = identity->pid, .started = identity->started};
-	return 0;
 }
 
 static bool is_meant(const struct watch_state *w, const struct process_identity *identity)
@@ -87,12 +82,14 @@ static int begin(struct watch_state *w)
 	size_t printed = 0;
 	int rc = selection_read(&selection, &w->criteria, w->names);
 
-	for (size_t i = 0; rc >= 0 && i < selection.count; i++) {
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < selection.count; i++) {
 		const struct process_identity *identity = &selection.list[i].identity;
 
 		if (w->pid)
 			break;
-		rc = remember(w, identity);
+		remember(w, identity);
 		if (is_meant(w, identity) && printed++ < LINES_AT_MOST)
 			fprintf(stderr,
 				"kfdsched watch: process %d (%s) already uses a GPU, and is "
@@ -102,14 +99,13 @@ static int begin(struct watch_state *w)
 	if (printed > LINES_AT_MOST)
 		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
 			printed - LINES_AT_MOST);
-	if (rc >= 0 && selection.hidden)
+	if (selection.hidden)
 		fprintf(stderr,
 			"kfdsched watch: the GPU use of %zu processes of other users is not "
 			"visible: run this as root\n",
 			selection.hidden);
-	if (rc >= 0)
-		selection_free(&selection);
-	return rc;
+	selection_free(&selection);
+	return 0;
 }
 
 /* ---- a new one ---- */
@@ -189,7 +185,7 @@ static int inspect(struct watch_state *w)
 	rc = selection_read(&selection, &w->criteria, w->names);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc >= 0 && w->looking && i < selection.count; i++) {
+	for (size_t i = 0; w->looking && i < selection.count; i++) {
 		struct process_identity *identity = &selection.list[i].identity;
 
 		if (is_known(w, identity) || !is_meant(w, identity))
@@ -200,14 +196,14 @@ static int inspect(struct watch_state *w)
 				"kfdsched watch: process %d (%s) is not monitored: the limit is %u "
 				"processes\n",
 				(int)identity->pid, identity->comm, MONITORS);
-			rc = remember(w, identity);
+			remember(w, identity);
 			continue;
 		}
-		rc = remember(w, identity);
+		remember(w, identity);
 		follow(w, identity);
 	}
 	selection_free(&selection);
-	return rc;
+	return 0;
 }
 
 /* ---- main loop ---- */
@@ -352,7 +348,7 @@ static int run(int argc, char **argv)
 	if (name)
 		snprintf(w.pattern, sizeof(w.pattern), "*%s*", name);
 	w.names = container_names_new();
-	code = w.names ? watch(&w) : cli_failed(&cmd_watch, "out of memory");
+	code = watch(&w);
 	container_names_free(w.names);
 	free(w.known);
 	return code;

@@ -11,6 +11,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/wait.h"
 #include "include/kfdsched.h"
@@ -224,9 +225,7 @@ static int run(int argc, char **argv)
 
 	if (code != CLI_GO_ON)
 		return code;
-	daemon = kfdsched_open(options.socket);
-	if (!daemon)
-		return cli_failed(&cmd_events, "out of memory");
+	daemon = allocated(kfdsched_open(options.socket));
 	if (!options.follow)
 		code = print_recent(daemon, &options, 0, &count)
 			       ? cli_failed(&cmd_events, "%s", kfdsched_errmsg(daemon))

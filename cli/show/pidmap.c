@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched pidmap: the pids of a process on the host, in this pid namespace and in its
  * container. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +44,7 @@ static void set_inside(json_t *row, const struct process_identity *identity)
 		json_object_set_new(row, "container_pid", json_string(text));
 }
 
-static int print_table(const struct selection *selection)
+static void print_table(const struct selection *selection)
 {
 	json_t *rows = json_array();
 	char text[SELECTED_TEXT];
@@ -61,27 +60,29 @@ static int print_table(const struct selection *selection)
 				    plain_json(selected_command(text, identity, COMMAND)));
 		json_array_append_new(rows, row);
 	}
-	return render_table(fields_pidmap_row,
-			    "host_pid,pid,container_pid,short_container,container.name,"
-			    "container.pod_uid,uses_gpu,short_command",
-			    rows, stdout);
+	render_table(fields_pidmap_row,
+		     "host_pid,pid,container_pid,short_container,container.name,"
+		     "container.pod_uid,uses_gpu,short_command",
+		     rows, stdout);
 }
 
-static int print_json(const struct selection *selection)
+static void print_json(const struct selection *selection)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < selection->count; i++)
 		json_array_append_new(list, process_json(&selection->list[i]));
-	return render_print(json_pack("{s:o}", "processes", list), JSON_INDENT(2));
+	render_print(json_pack("{s:o}", "processes", list), JSON_INDENT(2));
 }
 
 static int print(const struct job *job, struct selection *selection)
 {
 	for (size_t i = 0; i < selection->count; i++)
 		container_names_query(job->names, &selection->list[i].identity.container);
-	if (job->json ? print_json(selection) : print_table(selection))
-		return cli_failed(&cmd_pidmap, "out of memory for the output");
+	if (job->json)
+		print_json(selection);
+	else
+		print_table(selection);
 	return CLI_DONE;
 }
 
@@ -169,8 +170,6 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	job.names = container_names_new();
-	if (!job.names)
-		return cli_failed(&cmd_pidmap, "out of memory");
 	code = show(&job);
 	container_names_free(job.names);
 	return code;

@@ -13,6 +13,7 @@
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/allocate.h"
 #include "common/text.h"
 
 enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* order of the words of --format */
@@ -103,7 +104,7 @@ static json_t *results_json(const struct observation *observation)
 {
 	json_t *list = json_array();
 
-	for (unsigned s = OBSERVE_DAEMON; list && s < OBSERVE_SOURCES; s++) {
+	for (unsigned s = OBSERVE_DAEMON; s < OBSERVE_SOURCES; s++) {
 		json_t *result;
 
 		if (!observation->result[s].queried)
@@ -119,38 +120,26 @@ static json_t *queue_json(const struct queues_seen *seen, const struct observe_q
 {
 	json_t *out = render_json(fields_process_pids, &seen->identity);
 
-	if (!json_object_update_new(out, observe_json(queue)))
-		return out;
-	json_decref(out);
-	return NULL;
+	json_object_update_new(out, observe_json(queue));
+	return out;
 }
 
-static bool add_json(json_t *processes, json_t *queues, const struct queues_seen *seen)
+static void print_json(const struct queues_seen *list, size_t n)
 {
-	json_t *process = render_json(fields_process_pids, &seen->identity);
-	const struct observe_list *list = &seen->observation.queues;
-	bool whole =
-		!json_object_set_new(process, "source_results", results_json(&seen->observation)) &&
-		!json_array_append_new(processes, process);
+	json_t *processes = json_array(), *queues = json_array();
 
-	for (size_t i = 0; whole && i < list->count; i++)
-		whole = !json_array_append_new(queues, queue_json(seen, &list->queue[i]));
-	return whole;
-}
+	for (size_t i = 0; i < n; i++) {
+		json_t *process = render_json(fields_process_pids, &list[i].identity);
+		const struct observe_list *seen = &list[i].observation.queues;
 
-static int print_json(const struct queues_seen *list, size_t n)
-{
-	json_t *processes = json_array(), *queues = json_array(), *root;
-	bool whole = processes && queues;
-
-	for (size_t i = 0; whole && i < n; i++)
-		whole = add_json(processes, queues, &list[i]);
-	root = json_pack("{so so so}", "processes", processes, "queues", queues, "gpus",
-			 gpus_json());
-	if (whole)
-		return render_print(root, JSON_INDENT(2));
-	json_decref(root);
-	return -ENOMEM;
+		json_object_set_new(process, "source_results", results_json(&list[i].observation));
+		json_array_append_new(processes, process);
+		for (size_t k = 0; k < seen->count; k++)
+			json_array_append_new(queues, queue_json(&list[i], &seen->queue[k]));
+	}
+	render_print(json_pack("{so so so}", "processes", processes, "queues", queues, "gpus",
+			       gpus_json()),
+		     JSON_INDENT(2));
 }
 
 /* Columns of the table; those of addresses come between the two parts. */
@@ -159,11 +148,10 @@ static int print_json(const struct queues_seen *list, size_t n)
 	"ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"
 #define LAST_COLUMNS "GPU,SOURCES"
 
-static int print_table(const struct job *job, const struct queues_seen *list, size_t n)
+static void print_table(const struct job *job, const struct queues_seen *list, size_t n)
 {
 	json_t *rows = json_array();
 	char text[64];
-	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < list[i].observation.queues.count; k++) {
@@ -171,19 +159,18 @@ static int print_table(const struct job *job, const struct queues_seen *list, si
 			json_t *row = queue_json(&list[i], queue);
 
 			json_object_set_new(row, "SOURCES", json_string(source_names(text, queue)));
-			rc |= json_array_append_new(rows, row);
+			json_array_append_new(rows, row);
 		}
-	if (!rc && json_array_size(rows))
-		return render_table(fields_queues_queue,
-				    job->addresses ? COLUMNS
-					    "ring_address,wptr_address,rptr_address,cwsr_address,"
-					    "cwsr_bytes,hsa_queue," LAST_COLUMNS
-						   : COLUMNS LAST_COLUMNS,
-				    rows, stdout);
-	json_decref(rows);
-	if (!rc)
+	if (!json_array_size(rows)) {
+		json_decref(rows);
 		puts("no queues");
-	return rc ? -ENOMEM : 0;
+		return;
+	}
+	render_table(fields_queues_queue,
+		     job->addresses ? COLUMNS "ring_address,wptr_address,rptr_address,cwsr_address,"
+					      "cwsr_bytes,hsa_queue," LAST_COLUMNS
+				    : COLUMNS LAST_COLUMNS,
+		     rows, stdout);
 }
 
 /* ---- collecting ---- */
@@ -195,9 +182,8 @@ static int inspect(const struct job *job, struct observer *beside, struct queues
 	const struct observe_options options = {
 		.pid = out->identity.pid, .socket = job->socket, .beside = beside};
 	struct observer *observer = observe_open(&options);
-	int rc;
+	int rc = observe_sample(observer, &out->observation);
 
-	rc = observer ? observe_sample(observer, &out->observation) : -ENOMEM;
 	observe_close(observer);
 	return rc;
 }
@@ -239,19 +225,19 @@ static int read_one(const struct job *job, struct queues_seen *out)
 }
 
 /* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their
- * number, or -ENOMEM. */
-static int read_all(const struct job *job, struct queues_seen **out)
+ * number. */
+static size_t read_all(const struct job *job, struct queues_seen **out)
 {
 	/* An observer of this process, which has no queues, is kept open so that debugfs is read
 	 * once for all processes and not once for each. */
 	const struct observe_options ours = {.pid = getpid(), .socket = job->socket};
 	struct observer *beside = observe_open(&ours);
 	struct gpu_processes users;
-	int n = 0;
+	size_t n = 0;
 
 	gpu_processes_read(OBSERVE_ALL, job->socket, &users);
-	*out = users.pid ? calloc(users.count + 1, sizeof(**out)) : NULL;
-	for (size_t i = 0; *out && i < users.count; i++) {
+	*out = allocate(users.count, sizeof(**out));
+	for (size_t i = 0; i < users.count; i++) {
 		if (process_identify(users.pid[i], &(*out)[n].identity) == 0 &&
 		    inspect(job, beside, &(*out)[n]) == 0) {
 			n++;
@@ -262,37 +248,34 @@ static int read_all(const struct job *job, struct queues_seen **out)
 	}
 	observe_close(beside);
 	gpu_processes_free(&users);
-	return *out ? n : -ENOMEM;
+	return n;
 }
 
 static int show(const struct job *job)
 {
-	struct queues_seen *list = NULL;
-	int n = 1, rc = 0, code = CLI_GO_ON;
+	struct queues_seen *list;
+	size_t n = 1;
+	int code = CLI_GO_ON;
 
 	if (!job->pid && (code = select_needs_list(&cmd_queues, job->socket)) != CLI_DONE)
 		return code;
-	code = CLI_GO_ON;
 	if (job->pid) {
-		list = calloc(1, sizeof(*list));
-		code = list ? read_one(job, list) : CLI_FAILED;
+		list = allocate(1, sizeof(*list));
+		code = read_one(job, list);
 	} else {
 		n = read_all(job, &list);
-	}
-	if (!list || n < 0) {
-		code = cli_failed(&cmd_queues, "out of memory for the list");
-		n = 0;
+		code = CLI_GO_ON;
 	}
 	if (code == CLI_GO_ON) {
 		if (job->format == FORMAT_JSON)
-			rc = print_json(list, (size_t)n);
+			print_json(list, n);
 		else if (job->format == FORMAT_C)
 			print_c(list);
 		else
-			rc = print_table(job, list, (size_t)n);
-		code = rc ? cli_failed(&cmd_queues, "out of memory for the output") : CLI_DONE;
+			print_table(job, list, n);
+		code = CLI_DONE;
 	}
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		observation_free(&list[i].observation);
 	free(list);
 	return code;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the state of the daemon, its nodes and its processes. */
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,31 +68,29 @@ static json_t *time_row(const json_t *process)
 }
 
 /* Prints a table of time shares of the processes that have been suspended at least once, and where
- * those columns of colocate are that a live node does not have. Returns 0 or -ENOMEM. */
-static int print_times(const json_t *processes)
+ * those columns of colocate are that a live node does not have. */
+static void print_times(const json_t *processes)
 {
 	json_t *rows = json_array();
 	const json_t *process;
 	size_t i;
-	int rc;
 
 	json_array_foreach(processes, i, process) if (was_suspended(process))
 		json_array_append_new(rows, time_row(process));
 	if (!json_array_size(rows)) {
 		json_decref(rows);
-		return 0;
+		return;
 	}
 	puts("\ntime since registration, in percent:");
-	rc = render_table(fields_time_row,
-			  "pid,comm,all_us,running,idle,suspending,held,held_over,ordered,"
-			  "resuming",
-			  rows, stdout);
+	render_table(fields_time_row,
+		     "pid,comm,all_us,running,idle,suspending,held,held_over,ordered,"
+		     "resuming",
+		     rows, stdout);
 	puts("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
 	     "(in SUSPENDING and RESUMING);\nONLINE -, DETECTION -, IDLE HELD - (in HELD)");
-	return rc;
 }
 
-static int print_status(const json_t *status)
+static void print_status(const json_t *status)
 {
 	json_t *nodes = json_object_get(status, "nodes");
 	json_t *processes = json_object_get(status, "processes");
@@ -105,21 +102,20 @@ static int print_status(const json_t *status)
 		json_object_get(status, "daemon"));
 	if (json_array_size(nodes) > 0) {
 		putchar('\n');
-		if (render_table(fields_daemon_node,
-				 "gpu_id,urgent,suspended,policy,share_percent,GPU,NAME",
-				 json_incref(nodes), stdout))
-			return cli_failed(&cmd_status, "out of memory for the table");
+		render_table(fields_daemon_node,
+			     "gpu_id,urgent,suspended,policy,share_percent,GPU,NAME",
+			     json_incref(nodes), stdout);
 	}
 	putchar('\n');
-	if (json_array_size(processes) == 0)
+	if (json_array_size(processes) == 0) {
 		printf("no processes are registered\n");
-	else if (render_table(fields_daemon_process,
-			      "pid,comm,shim,priority,role,group,level,state,active,QUEUES,"
-			      "suspends,failures,suspended_us,reason",
-			      json_incref(processes), stdout) ||
-		 print_times(processes))
-		return cli_failed(&cmd_status, "out of memory for the table");
-	return CLI_DONE;
+		return;
+	}
+	render_table(fields_daemon_process,
+		     "pid,comm,shim,priority,role,group,level,state,active,QUEUES,"
+		     "suspends,failures,suspended_us,reason",
+		     json_incref(processes), stdout);
+	print_times(processes);
 }
 
 /* ---- status PID --dump: everything that the daemon knows of one process ---- */
@@ -182,37 +178,34 @@ static const char *value_cell(char text[FIELD_CELL], const json_t *event)
 #include "cli/show/status_dump.def"
 
 /* Prints an empty line, then the list as a table, or the text `none` if the list is empty. */
-static int part(json_t *list, const char *none, const struct field *fields, const char *columns)
+static void part(json_t *list, const char *none, const struct field *fields, const char *columns)
 {
 	putchar('\n');
 	if (json_array_size(list) > 0)
-		return render_table(fields, columns, json_incref(list), stdout);
-	printf("%s\n", none);
-	return 0;
+		render_table(fields, columns, json_incref(list), stdout);
+	else
+		puts(none);
 }
 
-/* Prints `dump`, the daemon's reply (docs/reference/status.md). Returns the exit code. */
-static int dump_print(const struct cli_command *cmd, const json_t *dump)
+/* Prints `dump`, the daemon's reply (docs/reference/status.md). */
+static void dump_print(const json_t *dump)
 {
 	const json_t *shm = source_daemon_shm(dump);
 
 	print_dumped(json_object_get(dump, "process"), shm);
-	if (part(json_object_get(shm, "nodes"), "no nodes", fields_shm_node,
-		 "GPU,active,transitions,active_age_us,idle_age_us,vram_bytes") ||
-	    part(json_object_get(shm, "queues"), "no queues", fields_shm_queue,
-		 "context,id,GPU,type,state,priority,percent,cu_bits,hooked,cooperative,"
-		 "ring_address,ring_bytes,rptr_address,wptr_address,hsa_queue,cwsr_address,"
-		 "not_suspendable"))
-		return cli_failed(cmd, "out of memory for the table");
+	part(json_object_get(shm, "nodes"), "no nodes", fields_shm_node,
+	     "GPU,active,transitions,active_age_us,idle_age_us,vram_bytes");
+	part(json_object_get(shm, "queues"), "no queues", fields_shm_queue,
+	     "context,id,GPU,type,state,priority,percent,cu_bits,hooked,cooperative,"
+	     "ring_address,ring_bytes,rptr_address,wptr_address,hsa_queue,cwsr_address,"
+	     "not_suspendable");
 	if (json_integer_value(json_object_get(shm, "unreadable_queues")) > 0)
 		render_text(stdout,
 			    "{unreadable_queues} more cannot be read: out of range, or written "
 			    "during every read\n",
 			    shm);
-	if (part(json_object_get(shm, "events"), "no events yet", fields_shm_event,
-		 "number,age_us,kind,context,queue_id,GPU,VALUE"))
-		return cli_failed(cmd, "out of memory for the table");
-	return CLI_DONE;
+	part(json_object_get(shm, "events"), "no events yet", fields_shm_event,
+	     "number,age_us,kind,context,queue_id,GPU,VALUE");
 }
 
 /* ---- command ---- */
@@ -263,7 +256,6 @@ static int run(int argc, char **argv)
 		code = keep_process(status, socket, pid);
 	if (code != CLI_GO_ON)
 		return code;
-	code = CLI_DONE;
 	if (as_json) {
 		if (dump)
 			json_object_set_new(status, "gpus", gpus_json());
@@ -273,10 +265,13 @@ static int run(int argc, char **argv)
 		/* Another program than kfdschedd could listen on the socket, so make its strings
 		 * safe to print. */
 		plain_json_strings(status);
-		code = dump ? dump_print(&cmd_status, status) : print_status(status);
+		if (dump)
+			dump_print(status);
+		else
+			print_status(status);
 	}
 	json_decref(status);
-	return code;
+	return CLI_DONE;
 }
 
 const struct cli_command cmd_status = {

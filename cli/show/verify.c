@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched verify: compares the queues that the sources report. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
 #include "common/text.h"
 #include "common/wait.h"
@@ -104,30 +104,22 @@ static json_t *queue_json(const struct verify_row *row)
 		[VERIFY_REPORTED] = "yes",
 	};
 	json_t *json = observe_json(row->queue), *reported = json_object();
-	bool whole = json && reported;
+	const struct observe_queue *mqd = row->by[OBSERVE_MQD], *hqd = row->by[OBSERVE_HQD];
 
 	FOR_VERIFIED (s) {
 		const char *word = words[row->reported[s]];
 
-		whole = whole && json_object_set_new(reported, observe_source_name(s),
-						     word ? json_string(word) : json_null()) == 0;
+		json_object_set_new(reported, observe_source_name(s),
+				    word ? json_string(word) : json_null());
 	}
-	whole = whole && json_object_set(json, "reported", reported) == 0;
-	if (whole && row->by[OBSERVE_MQD] && observe_known(row->by[OBSERVE_MQD], OBSERVE_MQDS))
-		whole = json_object_set_new(json, "mqds",
-					    json_integer((json_int_t)row->by[OBSERVE_MQD]
-								 ->field[OBSERVE_MQDS]
-								 .value)) == 0;
-	if (whole && row->by[OBSERVE_HQD])
-		whole = json_object_set_new(json, "active_hqds",
-					    json_integer((json_int_t)row->by[OBSERVE_HQD]
-								 ->field[OBSERVE_HQDS]
-								 .value)) == 0;
-	json_decref(reported);
-	if (whole)
-		return json;
-	json_decref(json);
-	return NULL;
+	json_object_set_new(json, "reported", reported);
+	if (mqd && observe_known(mqd, OBSERVE_MQDS))
+		json_object_set_new(json, "mqds",
+				    json_integer((json_int_t)mqd->field[OBSERVE_MQDS].value));
+	if (hqd)
+		json_object_set_new(json, "active_hqds",
+				    json_integer((json_int_t)hqd->field[OBSERVE_HQDS].value));
+	return json;
 }
 
 static json_t *ratio_json(const struct ratio *ratio)
@@ -255,57 +247,47 @@ static const char *gpu_cell(char text[FIELD_CELL], const json_t *ratio)
 static json_t *verify_json(const struct verified *v)
 {
 	json_t *queues = json_array(), *sources = json_array(), *gpus = json_array();
-	json_t *differences = json_array();
-	int failed = 0;
+	json_t *differences = json_array(), *root = render_json(fields_verify, v);
 
 	for (size_t i = 0; i < v->verify.rows; i++)
-		failed |= json_array_append_new(queues, queue_json(&v->verify.row[i]));
+		json_array_append_new(queues, queue_json(&v->verify.row[i]));
 	FOR_VERIFIED (s)
 		if (result_of(v, s)->queried)
-			failed |= json_array_append_new(sources, source_json(v, s));
+			json_array_append_new(sources, source_json(v, s));
 	for (size_t i = 0; i < v->ratios; i++) {
 		json_t *ratio = ratio_json(&v->ratio[i]);
 
 		gpus_add(ratio, gpus_name(v->ratio[i].gpu_id));
-		failed |= json_array_append_new(gpus, ratio);
+		json_array_append_new(gpus, ratio);
 	}
 	for (size_t i = 0; i < v->verify.differences; i++)
-		failed |= json_array_append_new(differences,
-						difference_json(&v->verify.difference[i]));
-	json_t *root = render_json(fields_verify, v);
-
-	failed |= json_object_update_new(
-		root, json_pack("{so so so so so}", "sources", sources, "queues", queues, "gpus",
-				gpus, "all", ratio_json(&v->all), "differences", differences));
-	if (!failed)
-		return root;
-	json_decref(root);
-	return NULL;
+		json_array_append_new(differences, difference_json(&v->verify.difference[i]));
+	json_object_update_new(root, json_pack("{so so so so so}", "sources", sources, "queues",
+					       queues, "gpus", gpus, "all", ratio_json(&v->all),
+					       "differences", differences));
+	return root;
 }
 
-static int print_tables(const struct verified *v, const json_t *root)
+static void print_tables(const struct verified *v, const json_t *root)
 {
 	json_t *ratios = json_copy(json_object_get(root, "gpus"));
-	int r;
 
 	if (v->ratios != 1)
 		json_array_append(ratios, json_object_get(root, "all"));
-	r = render_table(fields_verify_queue,
-			 result_of(v, OBSERVE_TRAP)->queried
-				 ? "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
-				   "reported.shm,reported.trap,reported.sysfs,MQDS,ACTIVE HQDS"
-				 : "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
-				   "reported.shm,reported.sysfs,MQDS,ACTIVE HQDS",
-			 json_incref(json_object_get(root, "queues")), stdout);
+	render_table(fields_verify_queue,
+		     result_of(v, OBSERVE_TRAP)->queried
+			     ? "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
+			       "reported.shm,reported.trap,reported.sysfs,MQDS,ACTIVE HQDS"
+			     : "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
+			       "reported.shm,reported.sysfs,MQDS,ACTIVE HQDS",
+		     json_incref(json_object_get(root, "queues")), stdout);
 	putchar('\n');
-	r |= render_table(fields_verify_source, "source,QUEUES,COMPUTE,OTHERS,WHY NOT",
-			  json_incref(json_object_get(root, "sources")), stdout);
+	render_table(fields_verify_source, "source,QUEUES,COMPUTE,OTHERS,WHY NOT",
+		     json_incref(json_object_get(root, "sources")), stdout);
 	putchar('\n');
-	r |= render_table(fields_queue_ratio,
-			  "GPU,xccs,compute_queues,mqds,active_hqds,ratio,in_no_slot", ratios,
-			  stdout);
+	render_table(fields_queue_ratio,
+		     "GPU,xccs,compute_queues,mqds,active_hqds,ratio,in_no_slot", ratios, stdout);
 	putchar('\n');
-	return r;
 }
 
 /* ---- verdict ---- */
@@ -373,26 +355,18 @@ static void print_verdict(const struct verified *v)
 		     "addresses of rings; --trap reads them, too)");
 }
 
-/* Both print on stdout and return 0 or -ENOMEM. */
-static int verify_print(const struct verified *v)
+static void verify_print(const struct verified *v)
 {
 	json_t *root = verify_json(v);
-	int r;
 
 	printf("process %d (%s)", (int)v->identity.pid, v->identity.comm);
 	if (v->identity.host_pid && v->identity.host_pid != v->identity.pid)
 		printf(", on the host %d", (int)v->identity.host_pid);
 	puts("\n");
-	r = root ? print_tables(v, root) : -ENOMEM;
+	print_tables(v, root);
 	json_decref(root);
 	print_idle(v);
 	print_verdict(v);
-	return r;
-}
-
-static int verify_print_json(const struct verified *v)
-{
-	return render_print(verify_json(v), JSON_INDENT(2));
 }
 
 /* Default sources: all that list queues, except the debug session (--trap). */
@@ -411,7 +385,9 @@ static int sample_once(struct observer *observer, struct verified *v)
 	int r = observe_sample(observer, &v->seen);
 
 	v->samples++;
-	return r ? r : verify_compare(&v->seen, v->gpus, v->n_gpus, &v->verify);
+	if (!r)
+		verify_compare(&v->seen, v->gpus, v->n_gpus, &v->verify);
+	return r;
 }
 
 /* Samples until the sources agree, at most LOOKS times. Returns 0 or a negative errno. */
@@ -424,7 +400,7 @@ static int inspect(const struct job *job, struct verified *v)
 	};
 	struct observer *observer = observe_open(&options);
 	struct verify before = {0};
-	int r = observer ? sample_once(observer, v) : -ENOMEM;
+	int r = sample_once(observer, v);
 
 	for (long ms = PAUSE_MS; !r && v->verify.differences && v->samples < SAMPLES; ms *= 2) {
 		verify_free(&before);
@@ -463,12 +439,6 @@ static int has_no_source(const struct verified *v)
 }
 
 /* Exit code 1 means a difference. Everything that prevents an answer is CLI_IMPOSSIBLE. */
-static int cannot_know(const struct job *job, const char *what, int error)
-{
-	cli_failed(&cmd_verify, "cannot %s process %d: %s", what, job->pid, strerror(-error));
-	return CLI_IMPOSSIBLE;
-}
-
 static int verify(const struct job *job, struct verified *v)
 {
 	int r;
@@ -479,13 +449,16 @@ static int verify(const struct job *job, struct verified *v)
 		cli_warn_session(&cmd_verify, job->pid);
 	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
 	r = inspect(job, v);
-	if (r)
-		return cannot_know(job, "read", r);
+	if (r) {
+		cli_failed(&cmd_verify, "cannot read process %d: %s", job->pid, strerror(-r));
+		return CLI_IMPOSSIBLE;
+	}
 	if (!v->verify.rows)
 		return has_no_source(v);
-	r = job->json ? verify_print_json(v) : verify_print(v);
-	if (r)
-		return cannot_know(job, "print", r);
+	if (job->json)
+		render_print(verify_json(v), JSON_INDENT(2));
+	else
+		verify_print(v);
 	switch (verify_verdict(&v->verify)) {
 	case VERIFY_AGREE:
 		return CLI_DONE;
@@ -511,9 +484,7 @@ static int run(int argc, char **argv)
 
 	if (code != CLI_GO_ON)
 		return code;
-	v = calloc(1, sizeof(*v));
-	if (!v)
-		return cannot_know(&job, "read", -ENOMEM);
+	v = allocate(1, sizeof(*v));
 	code = verify(&job, v);
 	observation_free(&v->seen);
 	verify_free(&v->verify);

@@ -10,6 +10,7 @@
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "cli/util/read_files.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "include/kfdsched.h"
@@ -40,7 +41,7 @@ struct name {
  * fast. */
 struct command_names {
 	struct name *name;
-	size_t count;
+	size_t count, room;
 	uint64_t samples; /* number of samples */
 };
 
@@ -90,27 +91,22 @@ static void keep_up(struct name *name, uint64_t now)
 	}
 }
 
-/* near: index at which the entry probably is. Adds an entry if there is none; NULL: no memory. */
+/* near: index at which the entry probably is. Adds an entry if there is none. */
 static struct name *find_name(struct command_names *names, pid_t pid, size_t near)
 {
-	struct name *grown;
-
 	if (near < names->count && names->name[near].pid == pid)
 		return &names->name[near];
 	for (size_t i = 0; i < names->count; i++)
 		if (names->name[i].pid == pid)
 			return &names->name[i];
-	grown = reallocarray(names->name, names->count + 1, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	names->name = grown;
+	names->name = allocate_next(names->name, names->count, &names->room, sizeof(*names->name));
 	names->name[names->count] = (struct name){.pid = pid};
 	return &names->name[names->count++];
 }
 
 /* Adds the command and the pid within the container to each process. Of the processes that only
  * sysfs lists, those that have ended or belong to kfdsched or kfdschedd are removed. */
-static int add_names(struct command_names *names, struct top_state *state)
+static void add_names(struct command_names *names, struct top_state *state)
 {
 	size_t n_valid = 0, there = 0;
 
@@ -119,8 +115,6 @@ static int add_names(struct command_names *names, struct top_state *state)
 		struct top_process *process = &state->processes[i];
 		struct name *name = find_name(names, process->pid, i);
 
-		if (!name)
-			return -ENOMEM;
 		keep_up(name, state->ns);
 		name->used = names->samples;
 		/* Remove processes that have ended, because sysfs lists them for some time. Not
@@ -139,7 +133,6 @@ static int add_names(struct command_names *names, struct top_state *state)
 		if (names->name[i].used == names->samples)
 			names->name[n_valid++] = names->name[i];
 	names->count = n_valid;
-	return 0;
 }
 
 /* ---- nodes and processes, from sysfs ---- */
@@ -232,28 +225,25 @@ static void read_process(struct driver *driver, struct driver_seen *seen, bool q
 		read_queues(driver, seen);
 }
 
-static int read_processes(struct driver *driver, const struct top_state *state)
+static void read_processes(struct driver *driver, const struct top_state *state)
 {
 	struct driver_seen *seen;
 	struct gpu_processes users;
-	int rc = gpu_processes_read(OBSERVE_BIT(OBSERVE_SYSFS), NULL, &users);
 
-	driver->seen_count = 0;
-	seen = rc ? NULL : reallocarray(driver->seen, users.count + 1, sizeof(*seen));
-	if (seen)
-		driver->seen = seen;
-	for (size_t i = 0; seen && i < users.count; i++) {
+	gpu_processes_read(OBSERVE_BIT(OBSERVE_SYSFS), NULL, &users);
+	seen = allocated(reallocarray(driver->seen, users.count + 1, sizeof(*seen)));
+	driver->seen = seen;
+	driver->seen_count = users.count;
+	for (size_t i = 0; i < users.count; i++) {
 		bool known = top_find_process(state, users.pid[i]) != NULL;
 
 		seen[i] = (struct driver_seen){.pid = users.pid[i]};
 		read_process(driver, &seen[i], !known, !state->by_daemon);
-		driver->seen_count++;
 	}
 	gpu_processes_free(&users);
-	return seen ? 0 : -ENOMEM;
 }
 
-static int add_nodes(const struct driver *driver, struct top_state *state)
+static void add_nodes(const struct driver *driver, struct top_state *state)
 {
 	for (size_t g = 0; g < driver->gpu_count; g++) {
 		const struct driver_gpu *gpu = &driver->gpus[g];
@@ -261,8 +251,6 @@ static int add_nodes(const struct driver *driver, struct top_state *state)
 
 		if (!node)
 			node = top_state_node(state, gpu->gpu_id);
-		if (!node)
-			return -ENOMEM;
 		memcpy(node->name, gpu->name, sizeof(node->name));
 		node->gpu = gpu->names;
 		node->slots = gpu->slots;
@@ -270,11 +258,10 @@ static int add_nodes(const struct driver *driver, struct top_state *state)
 		if (node->queues < 0)
 			node->queues = 0; /* add_process() adds the queues */
 	}
-	return 0;
 }
 
-static int add_process(const struct driver *driver, const struct driver_seen *seen,
-		       struct top_state *state)
+static void add_process(const struct driver *driver, const struct driver_seen *seen,
+			struct top_state *state)
 {
 	struct top_process *process = top_find_process(state, seen->pid);
 	bool by_daemon = process != NULL;
@@ -282,11 +269,9 @@ static int add_process(const struct driver *driver, const struct driver_seen *se
 	/* The queues were not read because the daemon knew the process then. Now the daemon does
 	 * not know it any more, so the process has ended. */
 	if (!process && !seen->queues_read)
-		return 0;
+		return;
 	if (!process)
 		process = top_state_process(state, seen->pid);
-	if (!process)
-		return -ENOMEM;
 	process->vram_bytes = seen->vram_bytes;
 	if (!by_daemon) {
 		process->queues = seen->queues;
@@ -301,29 +286,26 @@ static int add_process(const struct driver *driver, const struct driver_seen *se
 			node->occupied =
 				(node->occupied < 0 ? 0 : node->occupied) + seen->occupied_on[g];
 	}
-	return 0;
 }
 
 /* Adds the values that the daemon does not report: nodes and their slots, processes that the daemon
  * does not know, with their queues, and the VRAM of all processes. */
-static int add_driver(struct driver *driver, struct top_state *state)
+static void add_driver(struct driver *driver, struct top_state *state)
 {
-	int rc;
 
 	for (size_t i = 0; i < state->node_count && !driver->gpu_count; i++)
 		read_gpus(driver); /* amdgpu was loaded after the first sample */
-	rc = add_nodes(driver, state);
+	add_nodes(driver, state);
 	/* If the driver uses the pids of another namespace, a pid in its files may be another
 	 * process here. */
-	if (rc || state->elsewhere || !observe_names_match())
-		return rc;
+	if (state->elsewhere || !observe_names_match())
+		return;
 	if (!driver->read_ns || state->ns - driver->read_ns >= PROCESSES_NS) {
-		rc = read_processes(driver, state);
+		read_processes(driver, state);
 		driver->read_ns = state->ns;
 	}
-	for (size_t i = 0; !rc && i < driver->seen_count; i++)
-		rc = add_process(driver, &driver->seen[i], state);
-	return rc;
+	for (size_t i = 0; i < driver->seen_count; i++)
+		add_process(driver, &driver->seen[i], state);
 }
 
 /* ---- all sources ---- */
@@ -341,25 +323,17 @@ struct gatherer {
 
 struct gatherer *collect_open(const char *socket)
 {
-	struct gatherer *g = calloc(1, sizeof(*g));
+	struct gatherer *g = allocate(1, sizeof(*g));
 
-	if (!g)
-		return NULL;
 	g->socket = socket;
-	g->daemon = kfdsched_open(socket);
+	g->daemon = allocated(kfdsched_open(socket));
 	g->registers = registers_open();
-	if (!g->daemon || !g->registers) {
-		collect_close(g);
-		return NULL;
-	}
 	read_gpus(&g->driver);
 	return g;
 }
 
 void collect_close(struct gatherer *g)
 {
-	if (!g)
-		return;
 	kfdsched_close(g->daemon);
 	free(g->driver.seen);
 	free(g->names.name);
@@ -369,7 +343,7 @@ void collect_close(struct gatherer *g)
 
 /* Add the daemon's data to *out. If the format of a reply is wrong, the part that was already added
  * is removed again. */
-static int query_daemon(struct gatherer *g, struct top_state *out)
+static void query_daemon(struct gatherer *g, struct top_state *out)
 {
 	char *text = NULL;
 	json_t *status;
@@ -377,7 +351,7 @@ static int query_daemon(struct gatherer *g, struct top_state *out)
 
 	if (g->silent_ns && out->ns < g->silent_ns + PATIENCE_NS) {
 		snprintf(out->why, sizeof(out->why), "%s", kfdsched_errmsg(g->daemon));
-		return 0;
+		return;
 	}
 	g->silent_ns = 0;
 	rc = kfdsched_summary(g->daemon, &text);
@@ -385,13 +359,13 @@ static int query_daemon(struct gatherer *g, struct top_state *out)
 		snprintf(out->why, sizeof(out->why), "%s", kfdsched_errmsg(g->daemon));
 		if (rc == -EAGAIN)
 			g->silent_ns = out->ns;
-		return 0;
+		return;
 	}
 	status = json_loads(text, 0, NULL);
 	free(text);
 	rc = top_state_from_daemon(status, out);
 	json_decref(status);
-	if (rc == -EPROTO) {
+	if (rc) {
 		uint64_t ns = out->ns;
 
 		top_state_clear(out);
@@ -399,7 +373,6 @@ static int query_daemon(struct gatherer *g, struct top_state *out)
 		snprintf(out->why, sizeof(out->why),
 			 "the daemon is not a kfdschedd of this version: use the kfdsched of its "
 			 "version");
-		rc = 0;
 	}
 	/* Check this once for each worker, because a process keeps its pid namespace. */
 	if (out->by_daemon && out->worker_pid != g->queried_worker) {
@@ -407,21 +380,16 @@ static int query_daemon(struct gatherer *g, struct top_state *out)
 		g->queried_worker = out->worker_pid;
 	}
 	out->elsewhere = out->by_daemon && g->elsewhere;
-	return rc;
 }
 
-int collect_sample(struct gatherer *g, bool registers, struct top_state *out)
+void collect_sample(struct gatherer *g, bool registers, struct top_state *out)
 {
-	int rc;
-
 	top_state_clear(out);
 	out->ns = clock_ns();
-	rc = query_daemon(g, out);
-	if (!rc)
-		rc = add_driver(&g->driver, out);
-	if (!rc)
-		rc = out->elsewhere ? 0 : add_names(&g->names, out);
-	if (!rc && registers && !out->elsewhere)
-		rc = registers_add(g->registers, out);
-	return rc;
+	query_daemon(g, out);
+	add_driver(&g->driver, out);
+	if (!out->elsewhere)
+		add_names(&g->names, out);
+	if (registers && !out->elsewhere)
+		registers_add(g->registers, out);
 }

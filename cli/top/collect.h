@@ -14,19 +14,17 @@
 
 struct gatherer;
 
-/* socket: of the daemon; NULL: libkfdsched's default; kept, not copied. Returns NULL if there is no
- * memory. */
+/* socket: of the daemon; NULL: libkfdsched's default; kept, not copied. */
 struct gatherer *collect_open(const char *socket);
-void collect_close(struct gatherer *gatherer); /* NULL is allowed */
+void collect_close(struct gatherer *gatherer);
 
 /*
  * Takes one sample, which replaces the content of *out.
  * registers: also read debugfs for the hardware slots, at most every 5 s.
  *
- * Returns 0 or -ENOMEM. A daemon that does not exist or does not reply is no error; out->why has
- * the reason then.
+ * If a daemon does not exist or does not reply, out->why has the reason.
  */
-int collect_sample(struct gatherer *gatherer, bool registers, struct top_state *out);
+void collect_sample(struct gatherer *gatherer, bool registers, struct top_state *out);
 
 /*
  * ---- collect_queues.c ----
@@ -37,22 +35,19 @@ int collect_sample(struct gatherer *gatherer, bool registers, struct top_state *
  * takes long. In between, the last values are used.
  */
 struct registers;
-struct registers *registers_open(void);		   /* returns NULL if there is no memory */
-void registers_close(struct registers *registers); /* NULL is allowed */
-
-/* Adds MQDs, HQDs and their ratio to each process. Returns 0 or -ENOMEM. If debugfs cannot be read,
- * nothing is added, without an error. */
-int registers_add(struct registers *registers, struct top_state *state);
+struct registers *registers_open(void);
+void registers_close(struct registers *registers);
+/* Adds MQDs, HQDs and their ratio to each process. If debugfs cannot be read, nothing is added. */
+void registers_add(struct registers *registers, struct top_state *state);
 
 struct detail;
 
-/* socket: as in struct observe_options; kept, not copied. Returns NULL if there is no memory. */
+/* socket: as in struct observe_options; kept, not copied. */
 struct detail *detail_open(const char *socket);
-void detail_close(struct detail *detail); /* NULL is allowed */
-
-/* Samples the process, which may be another one than in the last call. Returns 0 or -ENOMEM. The
- * end of the process is no error; detail_seen() shows it. */
-int detail_read(struct detail *detail, pid_t pid);
+void detail_close(struct detail *detail);
+/* Samples the process, which may be another one than in the last call. detail_seen() shows its
+ * end. */
+void detail_read(struct detail *detail, pid_t pid);
 /* Returns the last sample, or NULL if there is none. Valid until the next detail_read(). */
 const struct observation *detail_seen(const struct detail *detail);
 /* Drops all samples, so that the next detail_read() starts anew even for the same pid. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/top/collect.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/inspect/debugfs.h"
 #include "cli/inspect/hqd_ratio.h"
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 
 #define REREAD_NS 5000000000u /* 5 s: minimum time between two readings of debugfs */
@@ -26,20 +26,14 @@ struct registers {
 	struct source_debugfs *debugfs;
 	uint64_t next_ns; /* earliest time of the next reading; 0: now */
 	struct found *found;
-	size_t count;
+	size_t count, room;
 };
 
 struct registers *registers_open(void)
 {
-	struct registers *registers = calloc(1, sizeof(*registers));
+	struct registers *registers = allocate(1, sizeof(*registers));
 
-	if (!registers)
-		return NULL;
 	registers->debugfs = source_debugfs_new();
-	if (!registers->debugfs) {
-		free(registers);
-		return NULL;
-	}
 	return registers;
 }
 
@@ -52,8 +46,6 @@ static void forget(struct registers *registers)
 
 void registers_close(struct registers *registers)
 {
-	if (!registers)
-		return;
 	forget(registers);
 	free(registers->found);
 	source_debugfs_free(registers->debugfs);
@@ -74,25 +66,22 @@ static struct found *find_or_add(struct registers *registers, pid_t pid)
 
 	if (found)
 		return found;
-	found = reallocarray(registers->found, registers->count + 1, sizeof(*found));
-	if (!found)
-		return NULL;
-	registers->found = found;
-	found += registers->count++;
+	registers->found =
+		allocate_next(registers->found, registers->count, &registers->room, sizeof(*found));
+	found = &registers->found[registers->count++];
 	*found = (struct found){.pid = pid};
 	return found;
 }
 
 /* Cut the text at the heading of each process and parse the parts, so that the text is read once in
  * total and not once for each process. A process with several contexts has several parts. */
-static int take_mqds(struct registers *registers, struct debugfs_copy text)
+static void take_mqds(struct registers *registers, struct debugfs_copy text)
 {
 	static const char head[] = "Process ";
 	const char *at = text.at, *end = text.at + text.bytes, *next;
 	char why[OBSERVE_WHY];
-	int rc = 0;
 
-	for (; at < end && rc != -ENOMEM; at = next) {
+	for (; at < end; at = next) {
 		struct found *found;
 		size_t left;
 
@@ -108,16 +97,13 @@ static int take_mqds(struct registers *registers, struct debugfs_copy text)
 		if (left <= strlen(head) || memcmp(at, head, strlen(head)) != 0)
 			continue;
 		found = find_or_add(registers, (pid_t)strtol(at + strlen(head), NULL, 10));
-		if (!found)
-			return -ENOMEM;
 		text.at = at;
 		text.bytes = left;
-		rc = debugfs_mqds(&text, found->pid, &found->queues, why);
+		debugfs_mqds(&text, found->pid, &found->queues, why);
 	}
-	return rc == -ENOMEM ? rc : 0;
 }
 
-static int read_all(struct registers *registers)
+static void read_all(struct registers *registers)
 {
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
 	struct debugfs_copy text = {.gpus = gpus, .n_gpus = topology_gpus(gpus, TOPOLOGY_GPUS)};
@@ -134,37 +120,33 @@ static int read_all(struct registers *registers)
 		source_mqds(registers->debugfs, 0, &none, why);
 	text.at = rc ? NULL : source_debugfs_text(registers->debugfs, OBSERVE_MQD, &text.bytes);
 	if (text.at)
-		rc = take_mqds(registers, text);
-	for (size_t i = 0; !rc && i < registers->count; i++) {
+		take_mqds(registers, text);
+	for (size_t i = 0; i < registers->count; i++) {
 		struct found *found = &registers->found[i];
 
-		rc = observe_merge(&found->queues, &hqds, &unmatched);
+		observe_merge(&found->queues, &hqds, &unmatched);
 		observe_none_active(&found->queues);
 		ratio_of(&found->queues, gpus, text.n_gpus, one, TOPOLOGY_GPUS, &found->ratio);
 	}
-	if (rc)
-		forget(registers);
 	observe_list_free(&hqds);
 	observe_list_free(&none);
-	return rc == -ENOMEM ? rc : 0;
 }
 
-int registers_add(struct registers *registers, struct top_state *state)
+void registers_add(struct registers *registers, struct top_state *state)
 {
 	char text[RATIO_TEXT];
-	int rc = 0;
 
 	if (!observe_names_match())
-		return 0;
+		return;
 	if (state->ns >= registers->next_ns) {
 		uint64_t took = clock_ns();
 
-		rc = read_all(registers);
+		read_all(registers);
 		took = clock_ns() - took;
 		registers->next_ns =
 			state->ns + (took > REREAD_NS / RESTS ? RESTS * took : REREAD_NS);
 	}
-	for (size_t i = 0; !rc && i < state->process_count; i++) {
+	for (size_t i = 0; i < state->process_count; i++) {
 		struct top_process *process = &state->processes[i];
 		const struct found *found = find(registers, process->pid);
 		const struct ratio *ratio;
@@ -182,7 +164,6 @@ int registers_add(struct registers *registers, struct top_state *state)
 		if (strcmp(text, "-") != 0)
 			strcpy(process->ratio, text);
 	}
-	return rc;
 }
 
 /* ---- the queues of one process ---- */
@@ -200,10 +181,9 @@ struct detail {
 
 struct detail *detail_open(const char *socket)
 {
-	struct detail *detail = calloc(1, sizeof(*detail));
+	struct detail *detail = allocate(1, sizeof(*detail));
 
-	if (detail)
-		detail->socket = socket;
+	detail->socket = socket;
 	return detail;
 }
 
@@ -218,12 +198,11 @@ void detail_forget(struct detail *detail)
 
 void detail_close(struct detail *detail)
 {
-	if (detail)
-		detail_forget(detail);
+	detail_forget(detail);
 	free(detail);
 }
 
-static int begin(struct detail *detail, pid_t pid)
+static void begin(struct detail *detail, pid_t pid)
 {
 	struct observe_options options = {.pid = pid, .socket = detail->socket};
 
@@ -234,10 +213,6 @@ static int begin(struct detail *detail, pid_t pid)
 	options.sources = OBSERVE_ALL;
 	options.beside = detail->often;
 	detail->seldom = observe_open(&options);
-	if (detail->often && detail->seldom)
-		return 0;
-	detail_forget(detail);
-	return -ENOMEM;
 }
 
 /* Merge the last debugfs values into the current sample, but only values that no other source has
@@ -263,24 +238,21 @@ static void add_registers(struct detail *detail)
 	detail->seen.result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
 }
 
-int detail_read(struct detail *detail, pid_t pid)
+void detail_read(struct detail *detail, pid_t pid)
 {
 	uint64_t now = clock_ns();
-	int rc = 0;
+	int rc;
 
 	if (detail->pid != pid || !detail->often)
-		rc = begin(detail, pid);
-	if (rc)
-		return rc;
+		begin(detail, pid);
 	rc = observe_sample(detail->often, &detail->seen);
-	detail->any = rc == 0 || rc == -ESRCH;
+	detail->any = true;
 	if (!rc && (!detail->registers_ns || now - detail->registers_ns >= REREAD_NS)) {
 		rc = observe_sample(detail->seldom, &detail->registers);
 		detail->registers_ns = now;
 	}
 	if (!rc)
 		add_registers(detail);
-	return rc == -ENOMEM ? rc : 0;
 }
 
 const struct observation *detail_seen(const struct detail *detail)

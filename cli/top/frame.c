@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/top/frame.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/allocate.h"
 
 /* Returns true if both samples are from the same worker of the daemon. Its counts start at 0 when
  * it starts, so they cannot be compared with those of another worker. */
@@ -62,44 +63,39 @@ static void process_row(struct top_row *row, const struct top_process *process,
 
 /* Percentiles, in us, of the events between two samples: the difference of two histograms whose
  * counts only grow. */
-static int latencies(const struct hist *before, const struct hist *now, double *p50, double *p99)
+static void latencies(const struct hist *before, const struct hist *now, double *p50, double *p99)
 {
 	struct hist *span;
 
 	if (now->count <= before->count)
-		return 0;
-	span = malloc(sizeof(*span));
-	if (!span)
-		return -ENOMEM;
+		return;
+	span = allocate(1, sizeof(*span));
 	*span = *now;
 	hist_subtract(span, before);
 	*p50 = (double)hist_percentile(span, 0.50) / 1e3;
 	*p99 = (double)hist_percentile(span, 0.99) / 1e3;
 	free(span);
-	return 0;
 }
 
-static int totals(struct top_frame *frame, const struct top_state *before,
-		  const struct top_state *now)
+static void totals(struct top_frame *frame, const struct top_state *before,
+		   const struct top_state *now)
 {
-	int rc;
 
 	frame->suspends_per_s = frame->resumes_per_s = frame->failures_per_s = NAN;
 	frame->suspend_p50_us = frame->suspend_p99_us = NAN;
 	frame->detection_p50_us = frame->detection_p99_us = NAN;
 	if (!same_daemon(before, now) || !before->totals || !now->totals)
-		return 0;
+		return;
 	frame->suspends_per_s = rate((int64_t)before->totals->suspends,
 				     (int64_t)now->totals->suspends, frame->seconds);
 	frame->resumes_per_s = rate((int64_t)before->totals->resumes, (int64_t)now->totals->resumes,
 				    frame->seconds);
 	frame->failures_per_s = rate((int64_t)before->totals->failures,
 				     (int64_t)now->totals->failures, frame->seconds);
-	rc = latencies(&before->totals->suspend, &now->totals->suspend, &frame->suspend_p50_us,
-		       &frame->suspend_p99_us);
-	return rc ? rc
-		  : latencies(&before->totals->detection, &now->totals->detection,
-			      &frame->detection_p50_us, &frame->detection_p99_us);
+	latencies(&before->totals->suspend, &now->totals->suspend, &frame->suspend_p50_us,
+		  &frame->suspend_p99_us);
+	latencies(&before->totals->detection, &now->totals->detection, &frame->detection_p50_us,
+		  &frame->detection_p99_us);
 }
 
 static bool passes(const struct top_row *row, const struct top_view *view)
@@ -132,24 +128,20 @@ static int compare_nodes(const void *a, const void *b)
 	return (x->node->gpu_id > y->node->gpu_id) - (x->node->gpu_id < y->node->gpu_id);
 }
 
-int top_frame_make(struct top_frame *frame, const struct top_state *before,
-		   const struct top_state *now, const struct top_view *view)
+void top_frame_make(struct top_frame *frame, const struct top_state *before,
+		    const struct top_state *now, const struct top_view *view)
 {
 	/* A new worker of the daemon restarts the counts of processes and nodes, too. */
 	const struct top_state *counted = same_daemon(before, now) ? before : NULL;
 	struct top_view wanted = *view;
-	struct top_node_row *nodes;
-	struct top_row *rows;
 
 	frame->now = now;
 	frame->node_count = frame->row_count = 0;
 	frame->seconds = before && now->ns > before->ns ? (double)(now->ns - before->ns) / 1e9 : 0;
-	nodes = reallocarray(frame->nodes, now->node_count + 1, sizeof(*nodes));
-	frame->nodes = nodes ? nodes : frame->nodes;
-	rows = reallocarray(frame->rows, now->process_count + 1, sizeof(*rows));
-	frame->rows = rows ? rows : frame->rows;
-	if (!nodes || !rows)
-		return -ENOMEM;
+	frame->nodes =
+		allocated(reallocarray(frame->nodes, now->node_count + 1, sizeof(*frame->nodes)));
+	frame->rows =
+		allocated(reallocarray(frame->rows, now->process_count + 1, sizeof(*frame->rows)));
 	for (size_t i = 0; i < now->node_count; i++)
 		node_row(&frame->nodes[frame->node_count++], &now->nodes[i], counted,
 			 frame->seconds);
@@ -163,7 +155,7 @@ int top_frame_make(struct top_frame *frame, const struct top_state *before,
 		qsort(frame->nodes, frame->node_count, sizeof(*frame->nodes), compare_nodes);
 	if (frame->row_count)
 		qsort_r(frame->rows, frame->row_count, sizeof(*frame->rows), compare, &wanted);
-	return totals(frame, before, now);
+	totals(frame, before, now);
 }
 
 void top_frame_free(struct top_frame *frame)

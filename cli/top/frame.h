@@ -56,19 +56,17 @@ struct top_frame {
 	double detection_p50_us, detection_p99_us; /* from the cause to the driver's call */
 };
 
-/* Computes a frame from the sample `now` and an earlier one, `before` (NULL: none). Returns 0 or
- * -ENOMEM. */
-int top_frame_make(struct top_frame *frame, const struct top_state *before,
-		   const struct top_state *now, const struct top_view *view);
+/* Computes a frame from the sample `now` and an earlier one, `before` (NULL: none). */
+void top_frame_make(struct top_frame *frame, const struct top_state *before,
+		    const struct top_state *now, const struct top_view *view);
 /* Frees the memory of a frame and zeroes it. */
 void top_frame_free(struct top_frame *frame);
 
 /* ---- frame_output.c ---- */
 
-/* Returns the frame as a new object, without "gpus" (docs/reference/processes.md). NULL: no
- * memory. */
+/* Returns the frame as a new object, without "gpus" (docs/reference/processes.md). */
 json_t *top_json(const struct top_frame *frame);
-/* Prints the frame as lines of text on stdout. Returns 0 or -ENOMEM. */
-int top_print(const struct top_frame *frame);
+/* Prints the frame as lines of text on stdout. */
+void top_print(const struct top_frame *frame);
 
 #endif

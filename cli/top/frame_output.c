@@ -2,7 +2,6 @@
 /* Prints one frame of kfdsched top as lines of text, or makes its JSON. */
 #include "cli/top/frame.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -66,22 +65,21 @@ json_t *top_json(const struct top_frame *frame)
 
 /* ---- text ---- */
 
-static int print_nodes(const struct top_frame *frame)
+static void print_nodes(const struct top_frame *frame)
 {
 	json_t *nodes = render_list(fields_top_node, frame->nodes, frame->node_count,
 				    sizeof(*frame->nodes));
 
-	return render_table(fields_top_node,
-			    "gpu_id,name,BUSY %,OF,compute_queues,slots,urgent,suspended,policy,"
-			    "GPU,NAME",
-			    nodes, stdout);
+	render_table(fields_top_node,
+		     "gpu_id,name,BUSY %,OF,compute_queues,slots,urgent,suspended,policy,"
+		     "GPU,NAME",
+		     nodes, stdout);
 }
 
-static int print_rows(const struct top_frame *frame)
+static void print_rows(const struct top_frame *frame)
 {
 	char titles[256] = "", text[TOP_CELL];
 	struct table *table;
-	int rc;
 
 	for (unsigned c = 0; c < TOP_COLUMNS; c++) {
 		const struct top_column_info *info = top_column_info((enum top_column)c);
@@ -90,17 +88,13 @@ static int print_rows(const struct top_frame *frame)
 			 c ? "|" : "", info->left ? "<" : "", info->title);
 	}
 	table = table_new(titles);
-	if (!table)
-		return -ENOMEM;
 	for (size_t i = 0; i < frame->row_count; i++) {
 		table_row(table);
 		for (unsigned c = 0; c < TOP_COLUMNS; c++)
 			table_cell(table, "%s",
 				   top_column_text(text, &frame->rows[i], (enum top_column)c));
 	}
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
+	table_print(table, stdout);
 }
 
 static void print_totals(const struct top_frame *frame)
@@ -120,17 +114,16 @@ static void print_totals(const struct top_frame *frame)
 	       quantity_us(a, frame->detection_p50_us), quantity_us(b, frame->detection_p99_us));
 }
 
-int top_print(const struct top_frame *frame)
+void top_print(const struct top_frame *frame)
 {
 	print_totals(frame);
 	if (frame->node_count) {
 		putchar('\n');
-		if (print_nodes(frame))
-			return -ENOMEM;
+		print_nodes(frame);
 	}
 	putchar('\n');
 	if (frame->row_count)
-		return print_rows(frame);
-	printf("no process uses a GPU\n");
-	return 0;
+		print_rows(frame);
+	else
+		printf("no process uses a GPU\n");
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/top/screen.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,30 +8,24 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "common/allocate.h"
 #include "common/text.h"
 
 #define BYTES_OF_ONE 4u	 /* bytes of the longest UTF-8 character */
 #define PRINT_BYTES 512u /* buffer for one text; the rest is cut */
 
-int screen_begin(struct screen *screen, unsigned width, unsigned height)
+void screen_begin(struct screen *screen, unsigned width, unsigned height)
 {
 	if (width != screen->width || height != screen->height) {
 		bool utf8 = screen->utf8;
 
 		screen_free(screen);
 		screen->utf8 = utf8;
-		screen->line = calloc(height, sizeof(*screen->line));
-		if (!screen->line && height)
-			return -ENOMEM;
+		screen->line = allocate(height, sizeof(*screen->line));
 		screen->width = width;
 		screen->height = height;
-		for (unsigned i = 0; i < height; i++) {
-			screen->line[i].text = malloc(width * BYTES_OF_ONE + 1);
-			if (!screen->line[i].text) {
-				screen_free(screen);
-				return -ENOMEM;
-			}
-		}
+		for (unsigned i = 0; i < height; i++)
+			screen->line[i].text = allocate(width * BYTES_OF_ONE + 1, 1);
 	}
 	for (unsigned i = 0; i < height; i++) {
 		struct screen_line *line = &screen->line[i];
@@ -41,7 +34,6 @@ int screen_begin(struct screen *screen, unsigned width, unsigned height)
 		line->text[0] = '\0';
 	}
 	screen->cursor = false;
-	return 0;
 }
 
 void screen_free(struct screen *screen)

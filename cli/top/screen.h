@@ -54,8 +54,8 @@ struct screen {
 	unsigned cursor_line, cursor_column;
 };
 
-/* Empties the screen and sets its size, in characters. Returns 0 or -ENOMEM. */
-int screen_begin(struct screen *screen, unsigned width, unsigned height);
+/* Empties the screen and sets its size, in characters. */
+void screen_begin(struct screen *screen, unsigned width, unsigned height);
 /* Frees the memory of a screen and zeroes it. */
 void screen_free(struct screen *screen);
 

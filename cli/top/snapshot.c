@@ -6,16 +6,14 @@
 #include <stdlib.h>
 
 #include "cli/util/read_files.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
 
 struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id)
 {
-	struct top_node *nodes = reallocarray(state->nodes, state->node_count + 1, sizeof(*nodes));
-
-	if (!nodes)
-		return NULL;
-	state->nodes = nodes;
-	nodes[state->node_count] = (struct top_node){
+	state->nodes = allocate_next(state->nodes, state->node_count, &state->node_room,
+				     sizeof(*state->nodes));
+	state->nodes[state->node_count] = (struct top_node){
 		.gpu_id = gpu_id,
 		.work_us = TOP_UNKNOWN,
 		.compute_units = TOP_UNKNOWN,
@@ -25,18 +23,14 @@ struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id)
 		.suspended = TOP_UNKNOWN,
 		.urgent = TOP_UNKNOWN,
 	};
-	return &nodes[state->node_count++];
+	return &state->nodes[state->node_count++];
 }
 
 struct top_process *top_state_process(struct top_state *state, pid_t pid)
 {
-	struct top_process *processes =
-		reallocarray(state->processes, state->process_count + 1, sizeof(*processes));
-
-	if (!processes)
-		return NULL;
-	state->processes = processes;
-	processes[state->process_count] = (struct top_process){
+	state->processes = allocate_next(state->processes, state->process_count,
+					 &state->process_room, sizeof(*state->processes));
+	state->processes[state->process_count] = (struct top_process){
 		.pid = pid,
 		.shim = TOP_UNKNOWN,
 		.active = TOP_UNKNOWN,
@@ -50,7 +44,7 @@ struct top_process *top_state_process(struct top_state *state, pid_t pid)
 		.suspends = TOP_UNKNOWN,
 		.suspended_us = TOP_UNKNOWN,
 	};
-	return &processes[state->process_count++];
+	return &state->processes[state->process_count++];
 }
 
 struct top_node *top_find_node(const struct top_state *state, uint32_t gpu_id)
@@ -81,7 +75,9 @@ void top_state_clear(struct top_state *state)
 {
 	struct top_state empty = {
 		.nodes = state->nodes,
+		.node_room = state->node_room,
 		.processes = state->processes,
+		.process_room = state->process_room,
 	};
 
 	free(state->totals);
@@ -113,24 +109,21 @@ static int8_t yes(const json_t *object, const char *key)
 	return json_is_boolean(value) ? (int8_t)json_is_true(value) : TOP_UNKNOWN;
 }
 
-static int take_node(const json_t *json, struct top_state *state)
+static void take_node(const json_t *json, struct top_state *state)
 {
 	int64_t gpu_id_or_none = read_integer(json, "gpu_id");
 	uint32_t gpu_id = (uint32_t)gpu_id_or_none;
 	struct top_node *node;
 
 	if (gpu_id_or_none < 0)
-		return 0;
+		return;
 	node = top_find_node(state, gpu_id);
 	if (!node)
 		node = top_state_node(state, gpu_id);
-	if (!node)
-		return -ENOMEM;
 	node->urgent = yes(json, "urgent");
 	node->suspended = count(json, "suspended");
 	node->work_us = read_integer(json, "work_us");
 	read_word(node->policy, sizeof(node->policy), json, "policy");
-	return 0;
 }
 
 /* Add a count, unless it is not known or out of range. */
@@ -167,8 +160,6 @@ static int take_process(const json_t *json, struct top_state *state)
 	if (pid <= 0 || pid > INT_MAX)
 		return -EPROTO;
 	process = top_state_process(state, (pid_t)pid);
-	if (!process)
-		return -ENOMEM;
 	process->by_daemon = true;
 	process->shim = yes(json, "shim");
 	process->active = yes(json, "active");
@@ -190,9 +181,7 @@ static int take_totals(const json_t *json, struct top_state *state)
 
 	if (suspends < 0 || resumes < 0 || failures < 0)
 		return -EPROTO;
-	state->totals = calloc(1, sizeof(*state->totals));
-	if (!state->totals)
-		return -ENOMEM;
+	state->totals = allocate(1, sizeof(*state->totals));
 	state->totals->suspends = (uint64_t)suspends;
 	state->totals->resumes = (uint64_t)resumes;
 	state->totals->failures = (uint64_t)failures;
@@ -216,8 +205,7 @@ int top_state_from_daemon(const json_t *status, struct top_state *state)
 	state->daemon_pid = count(daemon, "pid");
 	state->worker_pid = count(daemon, "worker_pid");
 	read_word(state->policy, sizeof(state->policy), daemon, "policy");
-	for (i = 0; !rc && i < json_array_size(nodes); i++)
-		rc = take_node(json_array_get(nodes, i), state);
+	json_array_foreach(nodes, i, entry) take_node(entry, state);
 	json_array_foreach(processes, i, entry)
 	{
 		if (!rc)

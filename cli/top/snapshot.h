@@ -72,13 +72,12 @@ struct top_state {
 	char why[TOP_WHY];	   /* sentence with the reason if there is no daemon; else empty */
 	struct top_totals *totals; /* owned; NULL: no daemon */
 	struct top_node *nodes;
-	size_t node_count;
+	size_t node_count, node_room;
 	struct top_process *processes;
-	size_t process_count;
+	size_t process_count, process_room;
 };
 
-/* Add an entry with all values unknown. Return it, valid until the next addition, or NULL if there
- * is no memory. */
+/* Add an entry with all values unknown. Return it, valid until the next addition. */
 struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id);
 struct top_process *top_state_process(struct top_state *state, pid_t pid);
 /* Return the entry, or NULL if there is none. */
@@ -91,9 +90,8 @@ void top_state_clear(struct top_state *state); /* empties the state, keeps its m
 void top_state_free(struct top_state *state);
 
 /*
- * Adds the nodes, processes and totals of a reply of the daemon (kfdsched_summary()). Returns 0,
- * -ENOMEM, or -EPROTO if the reply has another format. After an error a part of the reply may have
- * been added.
+ * Adds the nodes, processes and totals of a reply of the daemon (kfdsched_summary()). Returns 0, or
+ * -EPROTO if the reply has another format; a part of the reply may have been added then.
  */
 int top_state_from_daemon(const json_t *status, struct top_state *state);
 

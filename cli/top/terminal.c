@@ -111,6 +111,7 @@ int terminal_begin(void)
 	curses = newterm(NULL, stdout, stdin);
 	if (!curses)
 		return -ENODEV;
+	atexit(terminal_end); /* also if the process ends for a lack of memory */
 	guard();
 	mix_inks();
 	cbreak();
@@ -123,13 +124,13 @@ int terminal_begin(void)
 	return 0;
 }
 
-int terminal_screen(struct screen *screen)
+void terminal_screen(struct screen *screen)
 {
 	int height, width;
 
 	getmaxyx(stdscr, height, width);
 	screen->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	return screen_begin(screen, (unsigned)width, (unsigned)height);
+	screen_begin(screen, (unsigned)width, (unsigned)height);
 }
 
 void terminal_show(const struct screen *screen)

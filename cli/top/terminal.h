@@ -19,9 +19,8 @@
 int terminal_begin(void);
 void terminal_end(void); /* allowed also if terminal_begin() failed */
 
-/* Empties `screen` and sets it to the current size and encoding of the terminal. Returns 0 or
- * -ENOMEM. */
-int terminal_screen(struct screen *screen);
+/* Empties `screen` and sets it to the current size and encoding of the terminal. */
+void terminal_screen(struct screen *screen);
 /* Draws the screen on the terminal. */
 void terminal_show(const struct screen *screen);
 /*

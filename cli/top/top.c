@@ -14,6 +14,7 @@
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "common/wait.h"
@@ -56,23 +57,24 @@ static int show(const struct top_options *options, const struct top_state *befor
 {
 	const struct top_view view = {.sort = TOP_PID, .pid = options->pid};
 	struct top_frame frame = {0};
-	int rc = top_frame_make(&frame, before, now, &view), code = CLI_DONE;
+	int code = CLI_DONE;
 	json_t *json;
 
-	if (!rc && options->pid && frame.row_count == 0) {
+	top_frame_make(&frame, before, now, &view);
+	if (options->pid && frame.row_count == 0) {
 		code = cli_failed(&cmd_top,
 				  "process %d uses no GPU that is visible from here: 'kfdsched "
 				  "diagnose %d' prints more",
 				  options->pid, options->pid);
-	} else if (!rc && options->json) {
+	} else if (options->json) {
 		json = top_json(&frame);
 		json_object_set_new(json, "gpus", gpus_json());
-		rc = render_print(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-	} else if (!rc) {
-		rc = top_print(&frame);
+		render_print(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	} else {
+		top_print(&frame);
 	}
 	top_frame_free(&frame);
-	return rc ? cli_failed(&cmd_top, "out of memory for the frame") : code;
+	return code;
 }
 
 /* Collects twice, because shares and rates need an interval. */
@@ -80,16 +82,15 @@ static int once(const struct top_options *options)
 {
 	struct top_state before = {0}, now = {0};
 	struct gatherer *gatherer = collect_open(options->socket);
-	int code = CLI_DONE;
+	int code;
 
-	if (!gatherer || collect_sample(gatherer, false, &before)) {
-		code = cli_failed(&cmd_top, "out of memory");
-	} else if (stop_sleep_until(before.ns + (uint64_t)(options->interval_us * 1000))) {
+	collect_sample(gatherer, false, &before);
+	if (stop_sleep_until(before.ns + (uint64_t)(options->interval_us * 1000))) {
 		/* Interrupted: print without shares and rates */
 		code = show(options, NULL, &before);
 	} else {
-		code = collect_sample(gatherer, true, &now) ? cli_failed(&cmd_top, "out of memory")
-							    : show(options, &before, &now);
+		collect_sample(gatherer, true, &now);
+		code = show(options, &before, &now);
 	}
 	collect_close(gatherer);
 	top_state_free(&before);
@@ -227,51 +228,44 @@ struct top_loop {
 	bool again; /* an action was done: take the next sample at once */
 };
 
-static int sample(struct top_loop *live)
+static void sample(struct top_loop *live)
 {
-	int rc = collect_sample(live->gatherer,
-				live->ui.visible[TOP_HQDS] || live->ui.visible[TOP_RATIO],
-				&live->state[(live->samples + 1) % 2]);
-
+	collect_sample(live->gatherer, live->ui.visible[TOP_HQDS] || live->ui.visible[TOP_RATIO],
+		       &live->state[(live->samples + 1) % 2]);
 	live->samples++;
-	if (!rc && live->ui.under == UI_QUEUES)
-		rc = detail_read(live->detail, live->ui.subject);
-	return rc;
+	if (live->ui.under == UI_QUEUES)
+		detail_read(live->detail, live->ui.subject);
 }
 
-static int draw_frame(struct top_loop *live)
+static void draw_frame(struct top_loop *live)
 {
 	const struct top_state *now = &live->state[live->samples % 2];
 	const struct top_state *before =
 		live->samples > 1 ? &live->state[(live->samples + 1) % 2] : NULL;
-	int rc = top_frame_make(&live->frame, before, now, &live->ui.view);
 
+	top_frame_make(&live->frame, before, now, &live->ui.view);
 	live->ui.holds = live->actions.holds;
-	if (!rc)
-		rc = terminal_screen(&live->screen);
-	if (rc)
-		return rc;
+	terminal_screen(&live->screen);
 	draw(&live->screen, &live->ui, &live->frame, detail_seen(live->detail));
 	terminal_show(&live->screen);
-	return 0;
 }
 
 /* Do the action of a key. A suspend can take two seconds, so a message is shown before it. */
-static int act(struct top_loop *live, enum ui_action action)
+static void act(struct top_loop *live, enum ui_action action)
 {
 	struct top_ui *ui = &live->ui;
-	int rc = 0;
 
 	switch (action) {
 	case UI_QUIT:
 		live->quit = true;
-		return 0;
+		return;
 	case UI_REDRAW:
 		detail_forget(live->detail);
-		return detail_read(live->detail, ui->subject);
+		detail_read(live->detail, ui->subject);
+		return;
 	case UI_SUSPEND:
 		snprintf(ui->message, sizeof(ui->message), "Suspending %d ...", (int)ui->subject);
-		rc = draw_frame(live);
+		draw_frame(live);
 		suspend(&live->actions, ui->subject, ui->message, sizeof(ui->message));
 		break;
 	case UI_RESUME:
@@ -282,25 +276,24 @@ static int act(struct top_loop *live, enum ui_action action)
 			     sizeof(ui->message));
 		break;
 	default:
-		return 0;
+		return;
 	}
 	live->again = true;
-	return rc;
 }
 
 /* Handle all keys that are waiting. readable: poll() reported stdin as readable. */
 static int keys(struct top_loop *live, bool readable)
 {
-	int rc = 0, key = terminal_key();
+	int key = terminal_key();
 
 	/* stdin of a closed terminal stays readable, without a key. */
 	live->empty_reads = readable && key == TERMINAL_NO_KEY ? live->empty_reads + 1 : 0;
 	if (live->empty_reads >= EMPTY_READS)
 		return -EIO;
-	for (; !rc && !live->quit && key != TERMINAL_NO_KEY; key = terminal_key())
+	for (; !live->quit && key != TERMINAL_NO_KEY; key = terminal_key())
 		if (key != TERMINAL_RESIZED)
-			rc = act(live, ui_key(&live->ui, &live->frame, key));
-	return rc;
+			act(live, ui_key(&live->ui, &live->frame, key));
+	return 0;
 }
 
 /* Wait until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
@@ -339,42 +332,36 @@ static int go_on(struct top_loop *live)
 			next = now;
 		live->again = false;
 		if (now >= next) {
-			rc = sample(live);
+			sample(live);
 			next += interval_ns;
 			/* If a whole interval was missed, do not catch up. */
 			if (next < now)
 				next = now + interval_ns;
 		}
-		if (!rc)
-			rc = draw_frame(live);
-		if (!rc)
-			rc = wait_for_something(live, next);
+		draw_frame(live);
+		rc = wait_for_something(live, next);
 	}
 	return rc;
 }
 
 /*
  * Runs until the user quits, the terminal is closed, or a signal stops the command. Returns 0, a
- * negative errno of terminal_begin(), -ENOMEM, -EIO (the terminal was closed), or an error of
- * poll(2).
+ * negative errno of terminal_begin(), -EIO (the terminal was closed), or an error of poll(2).
  */
 static int run_live(const struct top_options *options)
 {
 	struct top_loop live = {.options = options};
-	int rc = -ENOMEM;
+	int rc;
 
 	ui_begin(&live.ui, options->pid);
 	live.gatherer = collect_open(options->socket);
-	live.actions.daemon = kfdsched_open(options->socket);
+	live.actions.daemon = allocated(kfdsched_open(options->socket));
 	live.detail = detail_open(options->socket);
-	if (!live.gatherer || !live.actions.daemon || !live.detail)
-		goto out;
 	rc = terminal_begin();
-	if (rc)
-		goto out;
-	rc = go_on(&live);
-	terminal_end();
-out:
+	if (!rc) {
+		rc = go_on(&live);
+		terminal_end();
+	}
 	for (unsigned i = 0; i < live.actions.holds; i++)
 		close(live.actions.hold[i].fd); /* resumes the process */
 	kfdsched_close(live.actions.daemon);

@@ -70,9 +70,7 @@ int trace_output_open(struct trace_output *output, const struct trace_options *o
 	if (path)
 		output->perfetto = perfetto_begin(output->file);
 	output->timeline = timeline_new(KEEP_NS, KEEP_ROOM, write_out, output);
-	return output->timeline && (!path || output->perfetto)
-		       ? CLI_GO_ON
-		       : cli_failed(&cmd_trace, "out of memory for the timeline");
+	return CLI_GO_ON;
 }
 
 void trace_output_free(struct trace_output *output)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/util/gpus.h"
+#include "common/allocate.h"
 
 #define OURS_DAEMON (PERFETTO_OURS + 1)
 #define OURS_DRIVER (PERFETTO_OURS + 2)
@@ -41,7 +42,6 @@ struct track {
 struct perfetto {
 	FILE *file;
 	bool comma;
-	int error;
 	int tids;
 	uint64_t flows;
 	void *tracks; /* struct track, each an allocation; see tsearch(3) */
@@ -102,21 +102,16 @@ static int compare_tracks(const void *a, const void *b)
 	return (x->b > y->b) - (x->b < y->b);
 }
 
-/* Returns the track, and creates and names it if it is new; NULL if memory is short. */
+/* Returns the track, and creates and names it if it is new. */
 static struct track *track(struct perfetto *p, struct track wanted, const char *name)
 {
 	struct track **at = tfind(&wanted, &p->tracks, compare_tracks), *t;
 
 	if (at)
 		return *at;
-	t = malloc(sizeof(*t));
-	if (t)
-		*t = wanted;
-	if (!t || !tsearch(t, &p->tracks, compare_tracks)) {
-		free(t);
-		p->error = -ENOMEM;
-		return NULL;
-	}
+	t = allocate(1, sizeof(*t));
+	*t = wanted;
+	allocated(tsearch(t, &p->tracks, compare_tracks));
 	/* Unique among all processes, because a reader could treat equal tids as the same
 	 * thread. */
 	t->tid = PERFETTO_OURS + 100 + ++p->tids;
@@ -202,8 +197,6 @@ static void queue_event(struct perfetto *p, const struct trace_event *event)
 				 .a = (uint64_t)event->context << 32 | event->queue_id,
 				 .b = event->gpu_id},
 		  name);
-	if (!t)
-		return;
 	if (event->mark == TRACE_POINT) {
 		put_instant(p, t, event);
 		return;
@@ -231,8 +224,7 @@ static void node_events(struct perfetto *p, const struct trace_event *event)
 					 .pid = process(p, OURS_NODES, ""),
 					 .a = event->gpu_ids[i]},
 			  name);
-		if (t)
-			put_instant(p, t, event);
+		put_instant(p, t, event);
 	}
 }
 
@@ -245,8 +237,6 @@ static void put_cause(struct perfetto *p, const struct trace_event *event, const
 		return;
 	t = track(p, (struct track){.kind = TRACK_CAUSES, .pid = event->cause_pid},
 		  "held processes for it");
-	if (!t)
-		return;
 	p->flows++;
 	put_bar(p, t, "wants the GPU", event->cause_ns, event->cause_ns + 1000, event->text);
 	put_flow(p, t, true, event->cause_ns);
@@ -262,8 +252,6 @@ static void suspension(struct perfetto *p, const struct trace_event *event)
 		p, (struct track){.kind = TRACK_OFF, .pid = process(p, event->pid, event->comm)},
 		"off the GPU");
 
-	if (!t)
-		return;
 	if (event->mark == TRACE_SUSPENDED) {
 		if (t->open) /* suspended twice without a resume in between */
 			close_bar(p, t, call_ns, NULL);
@@ -286,8 +274,6 @@ static void held(struct perfetto *p, const struct trace_event *event)
 		p, (struct track){.kind = TRACK_HELD, .pid = process(p, event->pid, event->comm)},
 		"holds itself");
 
-	if (!t)
-		return;
 	close_bar(p, t, event->ns, NULL);
 	t->open = event->mark == TRACE_HELD;
 	t->name = "held";
@@ -311,8 +297,6 @@ static void thread_event(struct perfetto *p, const struct trace_event *event)
 				 .pid = process(p, driver ? OURS_DRIVER : event->pid, event->comm),
 				 .a = event->thread},
 		  name);
-	if (!t)
-		return;
 	if (event->mark == TRACE_SPAN)
 		put_bar(p, t, event->name, event->ns, event->ns + event->duration_ns, event->text);
 	else
@@ -354,16 +338,13 @@ static void process_event(struct perfetto *p, const struct trace_event *event)
 			      .a = shim},
 		      shim ? "shim" : "daemon");
 
-	if (t)
-		put_instant(p, t, event);
+	put_instant(p, t, event);
 }
 
 struct perfetto *perfetto_begin(FILE *file)
 {
-	struct perfetto *p = calloc(1, sizeof(*p));
+	struct perfetto *p = allocate(1, sizeof(*p));
 
-	if (!p)
-		return NULL;
 	p->file = file;
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", file);
 	return p;
@@ -404,7 +385,7 @@ int perfetto_end(struct perfetto *p, uint64_t end_ns, json_t *about)
 	close_all(p, 0, end_ns, "it continued when the trace ended");
 	fprintf(p->file, "\n],\"otherData\":%s}\n", text ? text : "{}");
 	errno = 0;
-	error = fflush(p->file) || ferror(p->file) ? (errno ? -errno : -EIO) : p->error;
+	error = fflush(p->file) || ferror(p->file) ? (errno ? -errno : -EIO) : 0;
 	free(text);
 	tdestroy(p->tracks, free);
 	free(p);

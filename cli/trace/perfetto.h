@@ -24,8 +24,7 @@
 
 struct perfetto;
 
-/* Writes the start of the file, which stays open and owned by the caller. Returns NULL if
- * memory is short. */
+/* Writes the start of the file, which stays open and owned by the caller. */
 struct perfetto *perfetto_begin(FILE *file);
 /* Writes an event. Bars are written when they end. */
 void perfetto_add(struct perfetto *perfetto, const struct trace_event *event);

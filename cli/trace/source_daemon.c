@@ -21,6 +21,7 @@
 #include "cli/inspect/sources.h"
 #include "cli/trace/timeline_decode.h"
 #include "cli/util/daemon_query.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "include/kfdsched.h"
 
@@ -252,14 +253,12 @@ static void *follow_all(void *argument)
 	return NULL;
 }
 
-/* Starts the thread. Returns NULL if memory is short or there is no thread. */
+/* Starts the thread. Returns NULL if there is none. */
 static struct shm_source *start_shm(struct trace_output *output)
 {
-	struct shm_source *shm_source = calloc(1, sizeof(*shm_source));
+	struct shm_source *shm_source = allocate(1, sizeof(*shm_source));
 	pthread_condattr_t attributes;
 
-	if (!shm_source)
-		return NULL;
 	shm_source->output = output;
 	pthread_mutex_init(&shm_source->mutex, NULL);
 	pthread_condattr_init(&attributes);
@@ -438,15 +437,13 @@ void trace_daemon_read(struct trace_daemon *d)
 bool trace_daemon_open(struct trace_daemon *d, struct trace_output *output)
 {
 	*d = (struct trace_daemon){.output = output, .events_fd = -1};
-	d->daemon = kfdsched_open(output->options->socket);
-	if (d->daemon)
-		d->events_fd = kfdsched_events(d->daemon);
-	if (d->events_fd < 0) {
-		trace_note(output, "the trace has no decisions of the daemon: %s",
-			   d->daemon ? kfdsched_errmsg(d->daemon) : "out of memory");
-		return false;
-	}
-	return true;
+	d->daemon = allocated(kfdsched_open(output->options->socket));
+	d->events_fd = kfdsched_events(d->daemon);
+	if (d->events_fd >= 0)
+		return true;
+	trace_note(output, "the trace has no decisions of the daemon: %s",
+		   kfdsched_errmsg(d->daemon));
+	return false;
 }
 
 /* Records a note for each chosen process that the daemon does not know. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/util/gpus.h"
+#include "common/allocate.h"
 #include "common/json_util.h"
 #include "common/text.h"
 
@@ -44,17 +45,11 @@ struct timeline {
 
 struct timeline *timeline_new(uint64_t keep_ns, size_t room, trace_out *out, void *context)
 {
-	struct timeline *timeline = calloc(1, sizeof(*timeline));
+	struct timeline *timeline = allocate(1, sizeof(*timeline));
 
-	if (!timeline)
-		return NULL;
 	*timeline =
 		(struct timeline){.keep_ns = keep_ns, .out = out, .context = context, .room = room};
-	timeline->heap = calloc(room, sizeof(*timeline->heap));
-	if (!timeline->heap) {
-		free(timeline);
-		return NULL;
-	}
+	timeline->heap = allocate(room, sizeof(*timeline->heap));
 	return timeline;
 }
 
@@ -71,12 +66,6 @@ void timeline_free(struct timeline *timeline)
 static bool before(const struct waiting_event *a, const struct waiting_event *b)
 {
 	return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
-}
-
-static void hand_out(struct timeline *timeline, const struct trace_event *event)
-{
-	timeline->count++;
-	timeline->out(timeline->context, event);
 }
 
 /* Passes on the oldest event and removes it from the heap. */
@@ -96,7 +85,8 @@ static void pop(struct timeline *timeline)
 		at = child;
 	}
 	timeline->heap[at] = last;
-	hand_out(timeline, event);
+	timeline->count++;
+	timeline->out(timeline->context, event);
 	free(event);
 }
 
@@ -107,11 +97,7 @@ void timeline_add(struct timeline *timeline, const struct trace_event *event)
 
 	if (timeline->used == timeline->room)
 		pop(timeline);
-	one.event = malloc(sizeof(*event));
-	if (!one.event) { /* better out of order than lost */
-		hand_out(timeline, event);
-		return;
-	}
+	one.event = allocate(1, sizeof(*event));
 	*one.event = *event;
 	for (at = timeline->used++; at > 0 && before(&one, &timeline->heap[(at - 1) / 2]);
 	     at = (at - 1) / 2)

@@ -72,13 +72,11 @@ typedef void trace_out(void *context, const struct trace_event *event);
 
 struct timeline;
 
-/* Creates a timeline that keeps each event for `keep_ns`, and at most `room` events at a time.
- * Returns NULL if memory is short. */
+/* Creates a timeline that keeps each event for `keep_ns`, and at most `room` events at a time. */
 struct timeline *timeline_new(uint64_t keep_ns, size_t room, trace_out *out, void *context);
 /* Drops the events that it still keeps. NULL is allowed. */
 void timeline_free(struct timeline *timeline);
-/* Copies the event into the timeline. If memory is short, the event is passed on at once
- * instead. */
+/* Copies the event into the timeline. */
 void timeline_add(struct timeline *timeline, const struct trace_event *event);
 /* Passes on the events that were kept for keep_ns at time `now_ns` (CLOCK_MONOTONIC);
  * UINT64_MAX: all events. */
@@ -86,8 +84,8 @@ void timeline_flush(struct timeline *timeline, uint64_t now_ns);
 size_t timeline_count(const struct timeline *timeline); /* events passed on so far */
 
 /* Formatting: trace_line() writes one line of text without a newline, with times relative to
- * `begin_ns`, and returns `text`. trace_json() returns the event as JSON (docs/reference/trace.md),
- * or NULL if memory is short; `wall_ns` is CLOCK_REALTIME - CLOCK_MONOTONIC. */
+ * `begin_ns`, and returns `text`. trace_json() returns the event as JSON (docs/reference/trace.md);
+ * `wall_ns` is CLOCK_REALTIME - CLOCK_MONOTONIC. */
 #define TRACE_LINE 640
 const char *trace_line(char text[static TRACE_LINE], const struct trace_event *event,
 		       uint64_t begin_ns);

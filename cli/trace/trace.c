@@ -39,7 +39,7 @@ static int add_container(struct trace_options *out, const char *container)
 		.container = container, .gpu = true, .socket = out->socket};
 	struct container_names *names = container_names_new();
 	struct selection selection = {0};
-	int rc = names ? selection_read(&selection, &criteria, names) : -ENOMEM, code = CLI_GO_ON;
+	int rc = selection_read(&selection, &criteria, names), code = CLI_GO_ON;
 	unsigned chosen = out->pids;
 
 	for (size_t i = 0; i < selection.count && out->pids < TRACE_PIDS; i++)

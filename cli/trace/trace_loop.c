@@ -22,6 +22,7 @@
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/subprocess.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -260,12 +261,13 @@ static _Noreturn void become_command(const struct trace_session *run, const char
 	signal(SIGPIPE, SIG_DFL);
 	/* Without a daemon the shim has to log its events, and with --hip HIP has to log, on
 	 * stderr. */
-	if ((!daemon && setenv("KFDSHIM_LOG", "debug", 1)) ||
-	    (run->options->hip &&
-	     (setenv("AMD_LOG_LEVEL", level, 1) || unsetenv("AMD_LOG_LEVEL_FILE"))))
-		_exit(NOT_EXECUTABLE);
-	if (cli_preload(shim))
-		_exit(NOT_EXECUTABLE);
+	if (!daemon)
+		cli_setenv("KFDSHIM_LOG", "debug");
+	if (run->options->hip) {
+		cli_setenv("AMD_LOG_LEVEL", level);
+		unsetenv("AMD_LOG_LEVEL_FILE");
+	}
+	cli_preload(shim);
 	if (run->output.file == stdout)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	/* From here on a message of this function goes to the parent, too. */
@@ -522,12 +524,10 @@ static int open_sources(struct trace_session *run)
 
 int trace_run(const struct trace_options *options)
 {
-	struct trace_session *run = calloc(1, sizeof(*run));
+	struct trace_session *run = allocate(1, sizeof(*run));
 	struct proc_stat stat;
 	int code;
 
-	if (!run)
-		return cli_failed(&cmd_trace, "out of memory");
 	*run = (struct trace_session){.options = options,
 				      .end_ns = UINT64_MAX,
 				      .daemon = {.events_fd = -1},

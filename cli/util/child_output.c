@@ -20,6 +20,7 @@
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/subprocess.h"
+#include "common/allocate.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -321,19 +322,14 @@ static bool has_our_parent(const struct proc_entry *list, size_t n, pid_t root,
 int descendants_of(pid_t root, pid_t *out, size_t max)
 {
 	DIR *dir = opendir("/proc");
-	struct proc_entry *list = calloc(PROCESSES, sizeof(*list));
+	struct proc_entry *list;
 	const struct dirent *entry;
 	size_t n = 0, found = 0;
 	bool more = true;
 
-	if (!dir || !list) {
-		int error = dir ? ENOMEM : errno;
-
-		if (dir)
-			closedir(dir);
-		free(list);
-		return -error;
-	}
+	if (!dir)
+		return -errno;
+	list = allocate(PROCESSES, sizeof(*list));
 	while (n < PROCESSES && (entry = readdir(dir)))
 		n += read_entry(entry->d_name, &list[n]);
 	closedir(dir);

@@ -51,7 +51,7 @@ void child_output_finish(struct child_output *output);
 /* Finds the processes that a process has started, and those that they have started, in /proc as it
  * is now. A process whose parent has ended is found too if `root` is its subreaper (prctl(2)).
  * Writes the pids of all descendants of `root` to `out`, ascending, at most `max`, without `root`
- * itself, zombies and threads. Returns how many were written, or -ENOMEM or another error. */
+ * itself, zombies and threads. Returns how many were written, or a negative errno. */
 int descendants_of(pid_t root, pid_t *out, size_t max);
 
 #endif

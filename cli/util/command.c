@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/allocate.h"
 #include "common/parse.h"
 #include "common/text.h"
 
@@ -24,8 +25,8 @@ static void talk(FILE *out, const char *fmt, va_list ap)
 	char *text = NULL;
 
 	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	fputs(text ? plain_text(text) : "out of memory for the error message", out);
+		allocated(NULL);
+	fputs(plain_text(text), out);
 	free(text);
 }
 
@@ -162,17 +163,19 @@ static bool is_shim(const char *entry, size_t length)
 	       (length == n || entry[length - n - 1] == '/');
 }
 
-int cli_preload(const char *shim)
+void cli_setenv(const char *name, const char *value)
+{
+	if (setenv(name, value, 1))
+		allocated(NULL);
+}
+
+void cli_preload(const char *shim)
 {
 	const char *old = getenv("LD_PRELOAD");
 	size_t room = (shim ? strlen(shim) : 0) + (old ? strlen(old) : 0) + 2;
 
-	if (shim && strpbrk(shim, " :"))
-		return -EINVAL;
-	char *value = calloc(1, room);
+	char *value = allocate(room, 1);
 
-	if (!value)
-		return -ENOMEM;
 	if (shim)
 		strcpy(value, shim);
 	for (const char *entry = old; entry && *entry;) {
@@ -185,8 +188,9 @@ int cli_preload(const char *shim)
 		}
 		entry += length + (entry[length] != '\0');
 	}
-	int rc = value[0] != '\0' ? setenv("LD_PRELOAD", value, 1) : unsetenv("LD_PRELOAD");
-
+	if (value[0])
+		cli_setenv("LD_PRELOAD", value);
+	else
+		unsetenv("LD_PRELOAD");
 	free(value);
-	return rc ? -errno : 0;
 }

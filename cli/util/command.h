@@ -77,10 +77,10 @@ int cli_beside(const char *name, char path[PATH_MAX]);
 int cli_need(const struct cli_command *cmd, const char *name, bool shim, char path[PATH_MAX]);
 /*
  * Sets LD_PRELOAD of this process, for children that it will start: removes every
- * libkfdshim.so, and puts `shim` (NULL: nothing) before the remaining libraries.
- * Returns 0, -ENOMEM, or -EINVAL if the path has a space or a colon, which separate entries
- * of LD_PRELOAD.
+ * libkfdshim.so, and puts `shim` (from cli_need(); NULL: nothing) before the remaining libraries.
  */
-int cli_preload(const char *shim);
+void cli_preload(const char *shim);
+/* As setenv(3), replacing the value. */
+void cli_setenv(const char *name, const char *value);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "channel/protocol.h"
 #include "cli/inspect/sources.h"
+#include "common/allocate.h"
 #include "include/kfdsched.h"
 
 const char *query_socket(void)
@@ -21,18 +22,12 @@ const char *query_socket(void)
 static int query(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 		 json_t **out)
 {
-	struct kfdsched *daemon = kfdsched_open(socket);
+	struct kfdsched *daemon = allocated(kfdsched_open(socket));
 	char *text = NULL;
-	int rc = -ENOMEM;
-
-	if (daemon)
-		rc = summary ? kfdsched_summary(daemon, &text)
-			     : kfdsched_status(daemon, pid, &text);
+	int rc = summary ? kfdsched_summary(daemon, &text) : kfdsched_status(daemon, pid, &text);
 
 	*out = rc ? NULL : json_loads(text, 0, NULL);
-	if (cmd && !daemon)
-		cli_failed(cmd, "out of memory");
-	else if (cmd && rc)
+	if (cmd && rc)
 		cli_failed(cmd, "%s", kfdsched_errmsg(daemon));
 	else if (cmd && !*out)
 		cli_failed(cmd,

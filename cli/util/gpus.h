@@ -29,7 +29,7 @@ const char *gpus_index_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_name_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_short_cell(char text[FIELD_CELL], const json_t *row);
 /* Returns all GPUs with all their names as a JSON array (docs/reference/objects.md, A GPU as
- * kfdsched names it), owned by the caller. NULL: no memory. */
+ * kfdsched names it), owned by the caller. */
 json_t *gpus_json(void);
 
 /* ---- GPUs of any machine ---- */
@@ -37,9 +37,9 @@ json_t *gpus_json(void);
 /* Sets "GPU" of the row of a table to the short name of a GPU, and its cell. */
 void gpus_set_text(json_t *row, const struct gpu_name *names, size_t n, uint32_t gpu_id);
 const char *gpus_text_cell(char text[FIELD_CELL], const json_t *row);
-/* Returns the names of one GPU as a JSON object, owned by the caller. NULL: no memory. */
+/* Returns the names of one GPU as a JSON object, owned by the caller. */
 json_t *gpus_entry(const struct gpu_name *name);
-/* Returns a list of GPUs as a JSON array, owned by the caller. NULL: no memory. */
+/* Returns a list of GPUs as a JSON array, owned by the caller. */
 json_t *gpus_list(const struct gpu_name *names, size_t n);
 /* Adds the names of a GPU to `object`, which has its gpu_id; null for each if `name` is NULL. */
 void gpus_add(json_t *object, const struct gpu_name *name);

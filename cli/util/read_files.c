@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/allocate.h"
 #include "common/parse.h"
 
 #define MOST_BYTES (1u << 20) /* most bytes that read_whole() returns */
@@ -140,21 +141,16 @@ int read_mask(uint64_t *out, const char *key, const char *path, ...)
 
 char *read_whole(size_t *bytes, const char *path, ...)
 {
-	char *text = malloc(MOST_BYTES + 1);
+	char *text;
 	va_list ap;
 
 	va_start(ap, path);
 	FILE *file = open_it(path, ap);
-	va_end(ap);
-	if (!text || !file) {
-		int error = text ? errno : ENOMEM;
 
-		if (file)
-			fclose(file);
-		free(text);
-		errno = error;
+	va_end(ap);
+	if (!file)
 		return NULL;
-	}
+	text = allocate(MOST_BYTES + 1, 1);
 	*bytes = fread(text, 1, MOST_BYTES, file);
 	int error = ferror(file) ? EIO : 0;
 

@@ -14,44 +14,32 @@
 #include <unistd.h>
 
 #include "cli/inspect/gpu_processes.h"
+#include "common/allocate.h"
 #include "common/proc.h"
 #include "common/wait.h"
 
 #define SHORT_ID 12 /* digits of a container id that engines display */
 
-static int add(struct selection *out, const struct selected_process *selected)
-{
-	struct selected_process *list = reallocarray(out->list, out->count + 1, sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	out->list = list;
-	list[out->count++] = *selected;
-	return 0;
-}
-
-/* Reads one process. Returns 1 if it matches `criteria` and *out is filled, 0 if it does not match
- * or has ended. */
-static int inspect(struct selected_process *out, struct selection *selection, pid_t pid,
-		   const struct gpu_processes *users, const struct selection_criteria *criteria,
-		   struct container_names *names)
+/* Reads one process. Returns true if it matches `criteria` and *out is filled, false if it does not
+ * match or has ended. */
+static bool inspect(struct selected_process *out, struct selection *selection, pid_t pid,
+		    const struct gpu_processes *users, const struct selection_criteria *criteria,
+		    struct container_names *names)
 {
 	out->gpu = gpu_processes_has(users, pid) ? PROCESS_GPU_YES : process_gpu(pid);
 	if (criteria->gpu && out->gpu == PROCESS_GPU_NO)
-		return 0;
+		return false;
 	if (process_identify(pid, &out->identity) != 0)
-		return 0;
+		return false;
 	/* Kernel threads and zombies do not use a GPU, and /proc has no maps of them to check
 	 * that. */
 	if (out->identity.kernel || out->identity.state == 'Z')
 		out->gpu = PROCESS_GPU_NO;
 	selection->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
 	if (criteria->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(pid)))
-		return 0;
-	if (criteria->container &&
-	    !container_names_fit(names, &out->identity.container, criteria->container))
-		return 0;
-	return 1;
+		return false;
+	return !criteria->container ||
+	       container_names_fit(names, &out->identity.container, criteria->container);
 }
 
 static int is_pid(const struct dirent *entry)
@@ -64,27 +52,21 @@ int selection_read(struct selection *out, const struct selection_criteria *crite
 {
 	struct dirent **entries = NULL;
 	struct gpu_processes users;
-	int rc = gpu_processes_read(OBSERVE_ALL, criteria->socket, &users);
-	int count = rc ? 0 : scandir("/proc", &entries, is_pid, versionsort);
+	int count = scandir("/proc", &entries, is_pid, versionsort);
 
 	*out = (struct selection){0};
 	if (count < 0)
-		rc = -errno;
+		return -errno;
+	gpu_processes_read(OBSERVE_ALL, criteria->socket, &users);
 	for (int i = 0; i < count; i++) {
-		struct selected_process selected;
-
-		if (rc >= 0)
-			rc = inspect(&selected, out, (pid_t)atoi(entries[i]->d_name), &users,
-				     criteria, names);
-		if (rc > 0)
-			rc = add(out, &selected);
+		out->list = allocate_next(out->list, out->count, &out->room, sizeof(*out->list));
+		out->count += inspect(&out->list[out->count], out, (pid_t)atoi(entries[i]->d_name),
+				      &users, criteria, names);
 		free(entries[i]);
 	}
 	free(entries);
 	gpu_processes_free(&users);
-	if (rc < 0)
-		selection_free(out);
-	return rc;
+	return 0;
 }
 
 void selection_free(struct selection *selection)

@@ -22,7 +22,7 @@ struct selected_process {
 
 struct selection {
 	struct selected_process *list; /* ordered by pid */
-	size_t count;
+	size_t count, room;
 	/* Processes (listed or not) of which only root can find out whether they use a GPU. */
 	size_t hidden;
 };

@@ -117,10 +117,7 @@ static _Noreturn void become(const struct child_spec *spec, const struct process
 		if (putenv((char *)spec->environment[i]))
 			_exit(126);
 	}
-	if (cli_preload(spec->shim)) {
-		fprintf(stderr, "cannot preload %s\n", spec->shim ? spec->shim : "nothing");
-		_exit(126);
-	}
+	cli_preload(spec->shim);
 	execv(argv[0], (char *const *)argv);
 	fprintf(stderr, "cannot start %s: %m\n", argv[0]);
 	_exit(errno == ENOENT ? 127 : 126);

@@ -227,7 +227,6 @@ int main(int argc, char **argv)
 	}
 	for (int i = 2; i < argc; i++)
 		bad |= show(table, argv[1], argv[i], &all_met);
-	bad |= table_print(table, stdout) < 0;
-	table_free(table);
+	table_print(table, stdout);
 	return bad || !all_met;
 }

@@ -82,7 +82,7 @@ static inline int end(void **state)
 static inline void evaluate(void)
 {
 	diagnosis_free(&got);
-	assert_int_equal(diagnose_evaluate(&facts, &got), 0);
+	diagnose_evaluate(&facts, &got);
 	for (size_t i = 0; i < got.findings.count; i++) {
 		const struct doctor_finding *f = &got.findings.list[i];
 

