@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/colocate/result.h"
 #include "cli/output/svg.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char *const part_keys[TIME_PARTS] = {
 	[PART_RUN] = "run",	    [PART_UPDATE] = "bounce",	      [PART_SAVE] = "save",

@@ -3,14 +3,12 @@
  * kfdreplay. */
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/output/fields.h"
@@ -18,7 +16,6 @@
 #include "cli/util/parse_options.h"
 #include "cli/util/subprocess.h"
 #include "common/allocate.h"
-#include "common/text.h"
 
 /* Online models get requests at a low load, offline models run as fast as they can. */
 static const struct preset {

@@ -3,7 +3,6 @@
 #include "cli/doctor/checks.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

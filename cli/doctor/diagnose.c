@@ -9,7 +9,6 @@
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/allocate.h"
-#include "common/json_util.h"
 
 struct job {
 	const char *socket, *container;

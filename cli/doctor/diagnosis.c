@@ -9,7 +9,6 @@
 #include "cli/doctor/diagnosis.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "channel/protocol.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched doctor: checks whether preemption works on this machine, and advises how to fix it. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/doctor/checks.h"
 #include "cli/output/table.h"

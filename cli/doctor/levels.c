@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "channel/protocol.h"
 #include "cli/doctor/diagnosis.h"

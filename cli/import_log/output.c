@@ -2,7 +2,6 @@
 /* The totals of a HIP log as tables, as JSON, or as a Python literal. */
 #include "cli/import_log/output.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

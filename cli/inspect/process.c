@@ -2,7 +2,6 @@
 #include "cli/inspect/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel/protocol.h"
 #include "cli/output/fields.h"
 #include "cli/preempt/set_resume.h"
 #include "cli/util/daemon_query.h"
@@ -14,7 +13,6 @@
 #include "common/json_util.h"
 #include "common/parse.h"
 #include "common/policy.h"
-#include "common/text.h"
 
 /* Accepts any name of a GPU of this machine, or the gpu_id of another one, because the daemon can
  * have nodes that are not visible here. */

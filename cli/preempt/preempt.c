@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
-#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <signal.h>

@@ -11,7 +11,6 @@
 #include "cli/output/text_histogram.h"
 #include "cli/preempt/preempt.h"
 #include "common/allocate.h"
-#include "common/text.h"
 
 static int compare(const void *a, const void *b)
 {

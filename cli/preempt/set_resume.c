@@ -18,7 +18,6 @@
 #include "cli/output/fields.h"
 #include "common/allocate.h"
 #include "common/json_util.h"
-#include "common/text.h"
 #include "include/kfdsched.h"
 
 int control_req_read(const struct cli_command *cmd, int argc, char **argv,

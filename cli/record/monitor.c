@@ -10,10 +10,8 @@
 #include "cli/record/monitor.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/process.h"
@@ -27,7 +25,6 @@
 #include "common/allocate.h"
 #include "common/clock.h"
 #include "common/json_util.h"
-#include "common/text.h"
 
 /* Shortest time between lines about samples without a change. */
 #define QUIET_NS UINT64_C(100000000)

@@ -13,7 +13,6 @@
 #ifndef KFDSHIM_CLI_RECORD_MONITOR_H
 #define KFDSHIM_CLI_RECORD_MONITOR_H
 
-#include <jansson.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -25,7 +25,6 @@
 #include "common/clock.h"
 #include "common/json_util.h"
 #include "common/proc.h"
-#include "common/text.h"
 #include "common/wait.h"
 #include "kfd/device.h"
 

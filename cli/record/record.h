@@ -10,7 +10,6 @@
 #define KFDSHIM_CLI_RECORD_RECORD_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #define RECORD_SAMPLES_MAX 1000000
 #define RECORD_INTERVAL_MIN_US 1e3

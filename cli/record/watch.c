@@ -14,7 +14,6 @@
 #include "common/allocate.h"
 #include "common/clock.h"
 #include "common/json_util.h"
-#include "common/text.h"
 
 #define MOST_US (7 * 86400e6)
 #define INTERVAL_MIN_US 10e3

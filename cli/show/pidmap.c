@@ -2,7 +2,6 @@
 /* kfdsched pidmap: the pids of a process on the host, in this pid namespace and in its
  * container. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/util/objects.h"

@@ -14,7 +14,6 @@
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/allocate.h"
-#include "common/text.h"
 
 enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* order of the words of --format */
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the state of the daemon, its nodes and its processes. */
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "channel/client_shm.h"
 #include "cli/inspect/sources.h"

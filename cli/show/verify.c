@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched verify: compares the queues that the sources report. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "cli/util/select_process.h"
 #include "common/allocate.h"
 #include "common/json_util.h"
-#include "common/text.h"
 #include "common/wait.h"
 
 /* Sources are read one after the other, and some of them lag. Differences are therefore checked

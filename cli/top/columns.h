@@ -7,7 +7,6 @@
 #define KFDSHIM_CLI_TOP_COLUMNS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct top_row;
 

@@ -16,7 +16,6 @@
 #include "cli/util/select_process.h"
 #include "common/allocate.h"
 #include "common/clock.h"
-#include "common/text.h"
 #include "common/wait.h"
 #include "include/kfdsched.h"
 

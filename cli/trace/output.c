@@ -11,7 +11,6 @@
 #include "cli/trace/perfetto.h"
 #include "cli/util/command.h"
 #include "common/clock.h"
-#include "common/text.h"
 
 /* Time for which events are kept back, because sources deliver late: shared memory is read in
  * intervals, and a log is buffered. */

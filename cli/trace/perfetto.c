@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/util/gpus.h"
 #include "common/allocate.h"

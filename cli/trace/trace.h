@@ -8,7 +8,6 @@
 #define KFDSHIM_CLI_TRACE_TRACE_H
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "cli/trace/timeline.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/allocate.h"
-#include "common/parse.h"
 #include "common/text.h"
 
 #define SHIM_NAME "libkfdshim.so"

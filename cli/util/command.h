@@ -10,7 +10,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #define CLI_DONE 0

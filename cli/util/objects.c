@@ -7,7 +7,6 @@
 #include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "common/json_util.h"
-#include "common/text.h"
 
 static json_t *container_engine(const void *row)
 {
