@@ -15,7 +15,6 @@
 
 #include "channel/protocol.h"
 #include "cli/colocate/arm.h"
-#include "cli/colocate/colocate_svg.h"
 #include "cli/colocate/result.h"
 #include "cli/output/progress.h"
 #include "cli/util/parse_options.h"

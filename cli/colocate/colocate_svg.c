@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The picture of a colocate run: two panels side by side, and one below. */
-#include "cli/colocate/colocate_svg.h"
+#include "cli/colocate/result.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/colocate/result.h"
 #include "cli/output/svg.h"
 #include "cli/output/table.h"
 

@@ -231,5 +231,9 @@ void result_conditions(const struct colocation *run, const struct result_verdict
 		       char *text, size_t size);
 /* Prints the tables and the verdict. */
 void result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
+/* Draws the result as self-contained SVG without scripts, legible on light and dark backgrounds:
+ * online latency by arm on the left, offline throughput by arm on the right, and below both how the
+ * GPU's time was spent. The caller checks ferror(). */
+void colocate_svg(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/colocate/colocate_svg.h"
+#include "cli/colocate/result.h"
 
 static struct colocation run;
 /* busy times, a quarter of the 4 s */
