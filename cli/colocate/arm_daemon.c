@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/colocate/arm.h"
+#include "cli/inspect/sources.h"
 #include "cli/output/fields.h"
 #include "cli/output/progress.h"
 #include "cli/util/daemon_query.h"
@@ -63,18 +64,6 @@ int arm_query_totals(const struct window *window, struct arm_totals *out)
 	return rc;
 }
 
-/* Finds the entry of a client by its pid. NULL: the daemon does not know it. */
-static const json_t *process_of(const json_t *status, pid_t pid)
-{
-	json_t *process;
-	size_t i;
-
-	json_array_foreach(json_object_get(status, "processes"), i,
-			   process) if (json_integer_value(json_object_get(process, "pid")) ==
-					pid) return process;
-	return NULL;
-}
-
 /* Returns true if the daemon knows every client and has every offline client at the arm's level.
  * Otherwise writes into `reason` why an offline client is at another level, if the daemon has
  * reported that. */
@@ -83,7 +72,7 @@ static bool all_registered(const struct window *window, const json_t *status, ch
 {
 	for (unsigned i = 0; i < window->count; i++) {
 		const struct arm_client *client = &window->clients[i];
-		const json_t *process = process_of(status, client->child->pid);
+		const json_t *process = source_daemon_process(status, false, client->child->pid);
 		bool there =
 			strcmp(field_text(process, "level"), arm_kinds[window->arm].level) == 0;
 
@@ -157,7 +146,8 @@ double arm_held_over_us(const struct window *window)
 		if (client->open)
 			continue;
 		us += field_number(
-			json_object_get(process_of(status, client->child->pid), "time_us"),
+			json_object_get(source_daemon_process(status, false, client->child->pid),
+					"time_us"),
 			"held_over");
 		n++;
 	}

@@ -171,16 +171,14 @@ static void read_exceptions(const json_t *process, struct observe_list *daemon)
 	}
 }
 
-/* Returns the daemon's list of all processes, or NULL if there is no reply or it has no list. */
+/* Returns the daemon's status of all processes, or NULL if there is no reply. */
 static json_t *all_processes(struct kfdsched *queried)
 {
 	char *text = NULL;
 	json_t *root = kfdsched_status(queried, 0, &text) ? NULL : json_loads(text, 0, NULL);
-	json_t *list = json_incref(json_object_get(root, "processes"));
 
-	json_decref(root);
 	free(text);
-	return list;
+	return root;
 }
 
 static json_int_t number(const json_t *process, const char *key)
@@ -198,20 +196,27 @@ pid_t source_daemon_number(const json_t *process, bool otherwise)
 	return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
+const json_t *source_daemon_process(const json_t *status, bool otherwise, pid_t pid)
+{
+	const json_t *process;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "processes"), i, process)
+	{
+		if (source_daemon_number(process, otherwise) == pid)
+			return process;
+	}
+	return NULL;
+}
+
 /* Returns the daemon's pid of a process of the caller's namespace; 0: the daemon does not know
  * it. */
 static pid_t number_there(struct kfdsched *queried, pid_t pid)
 {
-	json_t *list = all_processes(queried), *process;
-	pid_t found = 0;
-	size_t i;
+	json_t *status = all_processes(queried);
+	pid_t found = (pid_t)number(source_daemon_process(status, true, pid), "pid");
 
-	json_array_foreach(list, i, process)
-	{
-		if (source_daemon_number(process, true) == pid)
-			found = (pid_t)number(process, "pid");
-	}
-	json_decref(list);
+	json_decref(status);
 	return found;
 }
 
@@ -219,17 +224,17 @@ size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);
 	struct kfdsched *queried = allocated(kfdsched_open(socket));
-	json_t *list = all_processes(queried), *process;
+	json_t *status = all_processes(queried), *process;
 	size_t n = 0, i;
 
-	json_array_foreach(list, i, process)
+	json_array_foreach(json_object_get(status, "processes"), i, process)
 	{
 		pid_t pid = source_daemon_number(process, otherwise);
 
 		if (pid && n < max)
 			out[n++] = pid;
 	}
-	json_decref(list);
+	json_decref(status);
 	kfdsched_close(queried);
 	return n;
 }

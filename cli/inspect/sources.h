@@ -34,6 +34,8 @@ bool source_daemon_counts_otherwise(const char *socket);
 /* Returns the pid in the caller's namespace of an entry of the daemon's process list, or 0 if the
  * process is of another pid namespace. */
 pid_t source_daemon_number(const json_t *process, bool otherwise);
+/* Returns the entry of the process in the daemon's status of all processes, or NULL. */
+const json_t *source_daemon_process(const json_t *status, bool otherwise, pid_t pid);
 /* Returns the client shared memory in the daemon's reply about one process, or NULL. A daemon from
  * before 0.1.0 names it "lane". */
 json_t *source_daemon_shm(const json_t *reply);

@@ -58,23 +58,6 @@ json_t *recording_nodes(void)
 
 /* ---- processes that use a GPU ---- */
 
-/* Returns the role of the process in the daemon's status; JSON null: the daemon does not know the
- * process. `otherwise`: result of source_daemon_counts_otherwise(). */
-static json_t *role_of(const json_t *status, bool otherwise, pid_t pid)
-{
-	json_t *process;
-	size_t i;
-
-	json_array_foreach(json_object_get(status, "processes"), i, process)
-	{
-		json_t *role = json_object_get(process, "role");
-
-		if (source_daemon_number(process, otherwise) == pid && json_is_string(role))
-			return json_incref(role);
-	}
-	return json_null();
-}
-
 json_t *gpu_users_now(const char *socket)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);
@@ -90,12 +73,14 @@ json_t *gpu_users_now(const char *socket)
 	list = json_array();
 	for (size_t i = 0; i < users.count && i < RECORDED_USERS; i++) {
 		char comm[16];
+		/* A process that the daemon does not know has no role: JSON null. */
+		json_t *role = json_object_get(
+			source_daemon_process(status, otherwise, users.pid[i]), "role");
 
 		proc_comm(users.pid[i], comm);
 		json_array_append_new(list,
-				      json_pack("{s:I,s:o,s:o}", "pid", (json_int_t)users.pid[i],
-						"comm", plain_or_null(comm), "role",
-						role_of(status, otherwise, users.pid[i])));
+				      json_pack("{s:I,s:o,s:O?}", "pid", (json_int_t)users.pid[i],
+						"comm", plain_or_null(comm), "role", role));
 	}
 	gpu_processes_free(&users);
 	json_decref(status);

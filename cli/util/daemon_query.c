@@ -47,18 +47,13 @@ int daemon_query_number(const char *socket, int pid)
 {
 	/* true: the daemon counts in another pid namespace than this process. */
 	bool otherwise = source_daemon_counts_otherwise(socket);
-	const json_t *process;
-	json_int_t number = 0;
+	json_int_t number;
 	json_t *status;
-	size_t i;
 
 	if (query_daemon(socket, 0, &status) != 0)
 		return 0;
-	json_array_foreach(json_object_get(status, "processes"), i, process)
-	{
-		if (source_daemon_number(process, otherwise) == pid)
-			number = json_integer_value(json_object_get(process, "pid"));
-	}
+	number = json_integer_value(
+		json_object_get(source_daemon_process(status, otherwise, pid), "pid"));
 	json_decref(status);
 	return (int)number;
 }
