@@ -5,7 +5,6 @@
  * Checks the arguments and files, finds the binaries, reads the facts of the simulation, runs each
  * arm with each seed (arm.h), combines the results of the seeds (result.h), and prints them.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -221,11 +220,9 @@ static int find_binaries(struct arm_setup *setup)
  * `longest`: of the paths in the directory. */
 static int make_dir(struct arm_setup *setup, size_t longest)
 {
-	const char *base = getenv("TMPDIR");
+	const char *base = cli_temporary();
 	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path) - longest;
 
-	if (!base || base[0] != '/')
-		base = "/tmp";
 	snprintf(setup->directory, sizeof(setup->directory), "%s/kfdsched-XXXXXX", base);
 	if (strlen(setup->directory) > room)
 		return cli_failed(&cmd_colocate,
@@ -237,26 +234,6 @@ static int make_dir(struct arm_setup *setup, size_t longest)
 		return cli_failed(&cmd_colocate, "cannot create a directory in %s: %m", base);
 	}
 	return CLI_DONE;
-}
-
-/* Removes the private directory, the files in it, and the directory of peers. */
-static void remove_dir(const char *path)
-{
-	DIR *directory = path[0] != '\0' ? opendir(path) : NULL;
-	struct dirent *entry;
-	char inner[PATH_MAX];
-
-	if (!directory)
-		return;
-	while ((entry = readdir(directory)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    unlinkat(dirfd(directory), entry->d_name, 0) != 0 && errno == EISDIR) {
-			snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
-			remove_dir(inner);
-		}
-	closedir(directory);
-	if (rmdir(path) != 0)
-		progress_note("cannot remove %s: %m", path);
 }
 
 /* Fills the facts of the simulation, if there is one. Without simulation.json it is hardware. */
@@ -405,7 +382,7 @@ static int measure_all(const struct run_request *request, struct arm_setup *setu
 	if (code == CLI_DONE)
 		code = measure(request, setup, run);
 	process_group_empty(setup->children);
-	remove_dir(setup->directory);
+	cli_remove(setup->directory);
 	process_group_close(setup->children);
 	return code;
 }

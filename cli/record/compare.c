@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched compare: compares two recordings, two running processes, one of each, or two commands
  * that are recorded for it. */
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -279,13 +278,11 @@ struct out_dir {
 /* Creates the directory that the user has named, or else one for temporary files. */
 static int make_dir(const char *dir, struct out_dir *out_dir)
 {
-	const char *tmp = getenv("TMPDIR");
-
 	if (dir)
 		snprintf(out_dir->top, sizeof(out_dir->top), "%s", dir);
 	else
 		snprintf(out_dir->top, sizeof(out_dir->top), "%s/kfdsched-compare-XXXXXX",
-			 tmp && tmp[0] == '/' ? tmp : "/tmp");
+			 cli_temporary());
 	if (strlen(out_dir->top) > PATH_MAX - 3)
 		return cli_failed(&cmd_compare, "the name of the directory is too long");
 	if (dir ? mkdir(out_dir->top, 0700) != 0 : !mkdtemp(out_dir->top))
@@ -299,22 +296,6 @@ static int make_dir(const char *dir, struct out_dir *out_dir)
 		memcpy(out_dir->side[i] + n, i ? "/b" : "/a", 3);
 	}
 	return CLI_DONE;
-}
-
-/* Removes the directory with both recordings, which have no subdirectories. */
-static void remove_dir(const struct out_dir *out_dir)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		DIR *dir = opendir(out_dir->side[i]);
-		const struct dirent *entry;
-
-		while (dir && (entry = readdir(dir)))
-			unlinkat(dirfd(dir), entry->d_name, 0);
-		if (dir)
-			closedir(dir);
-		rmdir(out_dir->side[i]);
-	}
-	rmdir(out_dir->top);
 }
 
 /* Writes the words of a command into the name of its side, cut to its size. */
@@ -357,7 +338,7 @@ static int record_sides(const struct job *job, struct side *sides, int codes[2])
 	for (unsigned i = 0; code == CLI_DONE && i < 2; i++)
 		code = read_recording(&sides[i]);
 	if (!job->dir)
-		remove_dir(&out_dir);
+		cli_remove(out_dir.top);
 	/* They point into `out_dir`, and only their names are needed from here on. */
 	sides[0].dir = sides[1].dir = "";
 	return code;

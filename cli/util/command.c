@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,26 @@ void cli_setenv(const char *name, const char *value)
 {
 	if (setenv(name, value, 1))
 		allocated(NULL);
+}
+
+const char *cli_temporary(void)
+{
+	const char *directory = getenv("TMPDIR");
+
+	return directory && directory[0] == '/' ? directory : "/tmp";
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+	(void)status, (void)type, (void)place;
+	if (remove(path) != 0)
+		fprintf(stderr, "kfdsched: cannot remove %s: %m\n", path);
+	return 0;
+}
+
+void cli_remove(const char *path)
+{
+	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 void cli_preload(const char *shim)

@@ -79,6 +79,10 @@ int cli_need(const struct cli_command *cmd, const char *name, bool shim, char pa
  * libkfdshim.so, and puts `shim` (from cli_need(); NULL: nothing) before the remaining libraries.
  */
 void cli_preload(const char *shim);
+/* Returns the directory for temporary files. */
+const char *cli_temporary(void);
+/* Removes a directory with all that is in it; "": nothing. Says what it cannot remove. */
+void cli_remove(const char *path);
 /* As setenv(3), replacing the value. */
 void cli_setenv(const char *name, const char *value);
 
