@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/text_histogram.h"
 #include "cli/preempt/preempt.h"
 #include "cli/preempt/set_resume.h"
 
