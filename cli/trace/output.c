@@ -8,7 +8,6 @@
 
 #include "cli/output/fields.h"
 #include "cli/output/progress.h"
-#include "cli/trace/perfetto.h"
 #include "cli/util/command.h"
 #include "common/clock.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* In the trace event format a track is a thread of a process, so each track has a pid and a tid.
  * None is removed before the end. */
-#include "cli/trace/perfetto.h"
+#include "cli/trace/output.h"
 
 #include <errno.h>
 #include <search.h>

@@ -10,7 +10,7 @@
  * of the trace are left out; instead, each queue that has work or waits then gets an event with
  * that time.
  */
-#include "cli/trace/source_daemon.h"
+#include "cli/trace/sources.h"
 
 #include <errno.h>
 #include <pthread.h>

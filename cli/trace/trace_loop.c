@@ -15,8 +15,7 @@
 
 #include "cli/output/progress.h"
 #include "cli/trace/output.h"
-#include "cli/trace/source_daemon.h"
-#include "cli/trace/source_tracefs.h"
+#include "cli/trace/sources.h"
 #include "cli/trace/timeline_decode.h"
 #include "cli/trace/trace.h"
 #include "cli/util/command.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "cli/trace/perfetto.h"
+#include "cli/trace/output.h"
 #include "cli/trace/timeline_decode.h"
 
 struct seen {

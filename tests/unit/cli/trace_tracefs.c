@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "cli/trace/source_tracefs.h"
+#include "cli/trace/sources.h"
 
 static char root[64];
 

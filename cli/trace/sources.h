@@ -1,5 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * The sources of a trace: the daemon, and the kernel driver.
+ *
+ * From the daemon come its own events, and the events of the processes' shared memory (struct
+ * client_shm), which the daemon reads for the trace.
+ *
+ * Threads: the first thread; trace_daemon_follow() starts one more, which adds events.
+ */
+#ifndef KFDSHIM_CLI_TRACE_SOURCES_H
+#define KFDSHIM_CLI_TRACE_SOURCES_H
+
+#include <stdbool.h>
+
+#include "cli/trace/output.h"
+
+struct kfdsched;
+struct shm_source;
+
+struct trace_daemon {
+	struct trace_output *output; /* borrowed */
+	struct kfdsched *daemon;
+	int events_fd;		       /* readable when there are events; -1: none will come */
+	struct shm_source *shm_source; /* NULL: shared memory is not followed */
+};
+
+/* Subscribes to the daemon's events. Returns false if no daemon answers, which is then recorded as
+ * a note of the trace. */
+bool trace_daemon_open(struct trace_daemon *daemon, struct trace_output *output);
+/* Begins to follow the shared memory of all wanted processes, and adds the state of these
+ * processes to the trace. Called after the last fork, because it starts a thread. Returns
+ * CLI_GO_ON, or the exit code. */
+int trace_daemon_follow(struct trace_daemon *daemon);
+/* Reads all events that have arrived. Reconnects if the daemon was restarted, and records the
+ * gap as a note. */
+void trace_daemon_read(struct trace_daemon *daemon);
+/* Reads the shared memory a last time and records missed events as notes. */
+void trace_daemon_end(struct trace_daemon *daemon);
+/* Closes the connection. */
+void trace_daemon_close(struct trace_daemon *daemon);
+
+/*
  * Traces the kernel driver by tracefs: calls of amdkfd's functions, and events of amdgpu and of the
  * GPU scheduler.
  *
@@ -9,11 +49,6 @@
  *
  * Threads: one. Errors: a negative errno with a sentence in `why`.
  */
-#ifndef KFDSHIM_CLI_TRACE_SOURCE_TRACEFS_H
-#define KFDSHIM_CLI_TRACE_SOURCE_TRACEFS_H
-
-#include "cli/trace/timeline.h"
-
 #define TRACEFS_ROOT "/sys/kernel/tracing"
 #define TRACEFS_WHY 512
 
