@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/top/draw.h"
+#include "cli/top/keys.h"
 
 #include <math.h>
 #include <stdio.h>

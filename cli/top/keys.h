@@ -8,7 +8,9 @@
 #ifndef KFDSHIM_CLI_TOP_KEYS_H
 #define KFDSHIM_CLI_TOP_KEYS_H
 
+#include "cli/inspect/inspect.h"
 #include "cli/top/frame.h"
+#include "cli/top/screen.h"
 
 /* Keys that are no characters. A character of several bytes (UTF-8) arrives byte by byte. */
 enum ui_key {
@@ -81,5 +83,16 @@ enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key)
 /* Finds the selected process in a new frame, and scrolls so that its row is among the `page` rows
  * that are shown. If the process is gone, the row at its last index is selected. */
 void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page);
+
+/*
+ * Draws a frame and the state of the user interface on a screen of any size. From 80x24 on all
+ * important values are visible. On smaller screens lines are cut and columns are hidden; nothing is
+ * wrapped.
+ *
+ * Depends on LC_CTYPE (screen.h). Stores in `ui` the number of rows that fit and the columns that
+ * are shown. queues: last sample of ui->subject; NULL: none yet.
+ */
+void draw(struct screen *screen, struct top_ui *ui, const struct top_frame *frame,
+	  const struct observation *queues);
 
 #endif

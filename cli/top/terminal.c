@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/top/terminal.h"
+#include "cli/top/screen.h"
 
 #include <curses.h>
 #include <errno.h>

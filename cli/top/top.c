@@ -8,8 +8,8 @@
 
 #include "channel/protocol.h"
 #include "cli/top/collect.h"
-#include "cli/top/draw.h"
-#include "cli/top/terminal.h"
+#include "cli/top/keys.h"
+#include "cli/top/screen.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
