@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/import_log/output.h"
+#include "cli/import_log/stats.h"
 #include "cli/output/progress.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"

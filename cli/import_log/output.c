@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The totals of a HIP log as tables, as JSON, or as a Python literal. */
-#include "cli/import_log/output.h"
+#include "cli/import_log/stats.h"
 
 #include <jansson.h>
 #include <stdio.h>

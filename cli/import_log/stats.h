@@ -90,4 +90,21 @@ void log_stats_free(struct log_stats *stats);
 /* Counts one line of the log. */
 void log_stats_add(struct log_stats *stats, const struct hiplog_record *record);
 
+/* ---- output ---- */
+
+/* How much of the log was read, besides the summary. */
+struct import_read {
+	const char *file; /* "-": stdin */
+	uint64_t bytes, lines;
+	uint64_t cut; /* lines longer than HIPLOG_LINE_MAX, whose rest was ignored */
+	bool stopped; /* a signal stopped the reading before the log's end */
+};
+
+enum import_format { IMPORT_TABLE, IMPORT_JSON, IMPORT_PYTHON };
+
+/* Prints the summary on stdout: as tables, as JSON (docs/reference/import-log.md), or the same as a
+ * Python literal. */
+void import_show(const struct import_read *read, const struct log_stats *stats,
+		 enum import_format format);
+
 #endif
