@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/sources.h"
-#include "cli/trace/timeline_decode.h"
+#include "cli/trace/timeline.h"
 #include "cli/util/daemon_query.h"
 #include "common/allocate.h"
 #include "common/clock.h"

@@ -16,7 +16,7 @@
 #include "cli/output/progress.h"
 #include "cli/trace/output.h"
 #include "cli/trace/sources.h"
-#include "cli/trace/timeline_decode.h"
+#include "cli/trace/timeline.h"
 #include "cli/trace/trace.h"
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"

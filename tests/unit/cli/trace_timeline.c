@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "cli/trace/output.h"
-#include "cli/trace/timeline_decode.h"
+#include "cli/trace/timeline.h"
 
 struct seen {
 	uint64_t ns[1000];
