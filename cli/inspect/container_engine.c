@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/inspect/container_engine.h"
+#include "cli/inspect/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

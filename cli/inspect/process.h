@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Identity of a process: its pids in every pid namespace, its container, its command. Read from
- * /proc only.
+ * /proc only, except the names of containers.
  *
  * pids are those of /proc, which must belong to the caller's pid namespace. Threads: any. Errors:
  * negative errno. A value that cannot be read stays empty, 0 or unknown.
@@ -129,5 +129,46 @@ bool container_of_containerenv(char *text, struct container *out);
  * CONTAINER_NONE if there is no container; a name only if podman's file has it.
  */
 void container_read(pid_t pid, unsigned depth, struct container *out);
+
+/* ---- names of containers ---- */
+
+/*
+ * Only the container engines have names of containers, so docker, podman or crictl is run, if
+ * it is in PATH: without a shell, and for at most two seconds. Their output is not trusted: it is
+ * used only if it has the form of a name.
+ * Threads: one at a time.
+ */
+
+/* Cache of the results by container id, so that the engine is run once for each id. */
+struct container_names;
+
+struct container_names *container_names_new(void);
+void container_names_free(struct container_names *names); /* NULL is allowed */
+
+/*
+ * Fills container->name from the cache or from the engine, unless the name is known already.
+ *
+ * After a tool was found missing or has timed out, it is not run again for other ids.
+ * Returns 0, or a negative errno:
+ * -EINVAL  the container has no id, or no engine that could be queried
+ * -ENOENT  the engine's command is not in PATH
+ * others   the command failed, took too long, or gave no valid name
+ */
+int container_names_query(struct container_names *names, struct container *container);
+
+/* Removes failed results from the cache, so that the engines are queried again. Results of a
+ * command that is not in PATH are kept. */
+void container_names_retry(struct container_names *names);
+
+/*
+ * Returns true if a user means this container by `text`: the first digits of its id (at least
+ * CONTAINER_PREFIX_MIN), the uid of its pod, or its name. For the name the engine may be queried.
+ */
+#define CONTAINER_PREFIX_MIN 4u
+bool container_names_fit(struct container_names *names, struct container *container,
+			 const char *text);
+/* Returns the reasons for which names could not be read so far, as a sentence without a full stop;
+ * empty if there is none. The text belongs to `names` and is valid until the next call. */
+const char *container_names_problem(struct container_names *names);
 
 #endif

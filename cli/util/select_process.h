@@ -10,7 +10,6 @@
 #ifndef KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
 #define KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
 
-#include "cli/inspect/container_engine.h"
 #include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
 #include "cli/util/command.h"
