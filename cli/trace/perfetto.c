@@ -9,6 +9,7 @@
 
 #include "cli/util/gpus.h"
 #include "common/allocate.h"
+#include "common/json_util.h"
 
 #define OURS_DAEMON (PERFETTO_OURS + 1)
 #define OURS_DRIVER (PERFETTO_OURS + 2)
@@ -50,16 +51,10 @@ struct perfetto {
 
 static void put_text(FILE *file, const char *text)
 {
-	putc('"', file);
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			fprintf(file, "\\%c", *c);
-		else if (*c < ' ')
-			fprintf(file, "\\u%04x", *c);
-		else
-			putc(*c, file);
-	}
-	putc('"', file);
+	json_t *json = plain_json(text);
+
+	json_dumpf(json, file, JSON_ENCODE_ANY);
+	json_decref(json);
 }
 
 static void put_us(FILE *file, const char *key, uint64_t ns)
