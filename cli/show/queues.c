@@ -187,30 +187,10 @@ static int inspect(const struct job *job, struct observer *beside, struct queues
 	return rc;
 }
 
-/* No source has listed a queue by its id, and at least one failed. Reports the reasons
- * of the sources. */
-static int print_why_none(const struct job *job, const struct queues_seen *seen)
-{
-	char why[OBSERVE_WHY];
-	const struct observe_result *results = seen->observation.result;
-	bool first = true;
-
-	fprintf(stderr, "kfdsched queues: process %d (%s): no source reports queues:",
-		(int)seen->identity.pid, seen->identity.comm);
-	for (unsigned s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS; s++) {
-		if (!results[s].queried || !results[s].error)
-			continue;
-		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s),
-			results[s].why);
-		first = false;
-	}
-	fputc('\n', stderr);
-	return observe_can_list(job->socket, why) == 0 ? CLI_FAILED : CLI_IMPOSSIBLE;
-}
-
 static int read_one(const struct job *job, struct queues_seen *out)
 {
 	int rc, code = select_process(&cmd_queues, job->pid, &out->identity);
+	char why[OBSERVE_WHY];
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -220,7 +200,10 @@ static int read_one(const struct job *job, struct queues_seen *out)
 	if (rc)
 		return cli_failed(&cmd_queues, "cannot read process %d: %s", job->pid,
 				  strerror(-rc));
-	return out->observation.listed ? CLI_GO_ON : print_why_none(job, out);
+	if (out->observation.listed)
+		return CLI_GO_ON;
+	select_no_queues(&cmd_queues, &out->identity, &out->observation, OBSERVE_SYSFS);
+	return observe_can_list(job->socket, why) == 0 ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
 /* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their

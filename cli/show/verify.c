@@ -416,26 +416,6 @@ static int inspect(const struct job *job, struct verified *v)
 	return r;
 }
 
-/* Reports why no source has listed a queue. Returns CLI_IMPOSSIBLE. */
-static int has_no_source(const struct verified *v)
-{
-	bool first = true;
-
-	fprintf(stderr,
-		"kfdsched verify: process %d (%s): no source reports queues:", (int)v->identity.pid,
-		v->identity.comm);
-	FOR_VERIFIED (s) {
-		const struct observe_result *result = &v->seen.result[s];
-
-		if (!result->queried || !result->error)
-			continue;
-		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s), result->why);
-		first = false;
-	}
-	fputs(first ? " the process has none\n" : "\n", stderr);
-	return CLI_IMPOSSIBLE;
-}
-
 /* Exit code 1 means a difference. Everything that prevents an answer is CLI_IMPOSSIBLE. */
 static int verify(const struct job *job, struct verified *v)
 {
@@ -451,8 +431,10 @@ static int verify(const struct job *job, struct verified *v)
 		cli_failed(&cmd_verify, "cannot read process %d: %s", job->pid, strerror(-r));
 		return CLI_IMPOSSIBLE;
 	}
-	if (!v->verify.rows)
-		return has_no_source(v);
+	if (!v->verify.rows) {
+		select_no_queues(&cmd_verify, &v->identity, &v->seen, OBSERVE_HQD);
+		return CLI_IMPOSSIBLE;
+	}
 	if (job->json)
 		render_print(verify_json(v), JSON_INDENT(2));
 	else

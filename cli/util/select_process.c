@@ -105,6 +105,22 @@ int select_process(const struct cli_command *cmd, pid_t pid, struct process_iden
 	return CLI_GO_ON;
 }
 
+void select_no_queues(const struct cli_command *cmd, const struct process_identity *identity,
+		      const struct observation *seen, enum observe_source last)
+{
+	const char *before = "";
+
+	fprintf(stderr, "kfdsched %s: process %d (%s): no source reports queues:", cmd->name,
+		(int)identity->pid, identity->comm);
+	for (enum observe_source s = OBSERVE_DAEMON; s <= last; s++) {
+		if (!seen->result[s].queried || !seen->result[s].error)
+			continue;
+		fprintf(stderr, "%s %s: %s", before, observe_source_name(s), seen->result[s].why);
+		before = ";";
+	}
+	fputs(before[0] ? "\n" : " the process has none\n", stderr);
+}
+
 int select_needs_gpu(const struct cli_command *cmd)
 {
 	if (access("/dev/kfd", F_OK) == 0 || access("/sys/class/kfd/kfd/proc", F_OK) == 0)

@@ -56,6 +56,11 @@ int select_needs_list(const struct cli_command *cmd, const char *socket);
 int select_no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names);
 
+/* Reports that no source has listed a queue of the process, with the reasons of the sources up to
+ * `last`. */
+void select_no_queues(const struct cli_command *cmd, const struct process_identity *identity,
+		      const struct observation *seen, enum observe_source last);
+
 /* Writes the engine and the first 12 digits of the container id, "docker 3f2a9c0d1e4b"; "unknown"
  * if the engine is not known, "-" without a container. Returns `text`. */
 #define SELECTED_TEXT 192
