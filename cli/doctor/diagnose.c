@@ -90,13 +90,12 @@ static int report_container(struct job *job)
 	const struct selection_criteria criteria = {.container = job->container,
 						    .socket = job->socket};
 	struct selection selection;
-	int code, rc = selection_read(&selection, &criteria, job->names);
+	int code = selection_read(&cmd_diagnose, &selection, &criteria, job->names);
 	pid_t *pids;
 	size_t count;
 
-	if (rc < 0)
-		return cli_failed(&cmd_diagnose, "the list of processes cannot be read: %s",
-				  strerror(-rc));
+	if (code != CLI_GO_ON)
+		return code;
 	pids = allocate(selection.count, sizeof(*pids));
 	if (!selection.count)
 		code = select_no_container(&cmd_diagnose, job->container, job->names);

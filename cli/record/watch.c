@@ -79,10 +79,10 @@ static int begin(struct watch_state *w)
 {
 	struct selection selection;
 	size_t printed = 0;
-	int rc = selection_read(&selection, &w->criteria, w->names);
+	int code = selection_read(&cmd_watch, &selection, &w->criteria, w->names);
 
-	if (rc < 0)
-		return rc;
+	if (code != CLI_GO_ON)
+		return code;
 	for (size_t i = 0; i < selection.count; i++) {
 		const struct process_identity *identity = &selection.list[i].identity;
 
@@ -98,13 +98,9 @@ static int begin(struct watch_state *w)
 	if (printed > LINES_AT_MOST)
 		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
 			printed - LINES_AT_MOST);
-	if (selection.hidden)
-		fprintf(stderr,
-			"kfdsched watch: the GPU use of %zu processes of other users is not "
-			"visible: run this as root\n",
-			selection.hidden);
+	selection_warn(&cmd_watch, &selection);
 	selection_free(&selection);
-	return 0;
+	return CLI_GO_ON;
 }
 
 /* ---- a new one ---- */
@@ -174,16 +170,16 @@ static void follow(struct watch_state *w, struct process_identity *identity)
 	worse(w, code);
 }
 
-/* Looks for new GPU processes. Returns 0 or a negative errno. */
+/* Looks for new GPU processes. Returns CLI_GO_ON or CLI_FAILED. */
 static int inspect(struct watch_state *w)
 {
 	struct selection selection;
-	int rc;
+	int code;
 
 	container_names_retry(w->names);
-	rc = selection_read(&selection, &w->criteria, w->names);
-	if (rc < 0)
-		return rc;
+	code = selection_read(&cmd_watch, &selection, &w->criteria, w->names);
+	if (code != CLI_GO_ON)
+		return code;
 	for (size_t i = 0; w->looking && i < selection.count; i++) {
 		struct process_identity *identity = &selection.list[i].identity;
 
@@ -202,7 +198,7 @@ static int inspect(struct watch_state *w)
 		follow(w, identity);
 	}
 	selection_free(&selection);
-	return 0;
+	return CLI_GO_ON;
 }
 
 /* ---- main loop ---- */
@@ -267,12 +263,10 @@ static int run_loop(struct watch_state *w, const struct process_identity *target
 		uint64_t now = clock_ns();
 
 		if (w->looking && now >= next) {
-			int rc = inspect(w);
+			int code = inspect(w);
 
-			if (rc < 0)
-				return cli_failed(&cmd_watch,
-						  "the list of processes cannot be read: %s",
-						  strerror(-rc));
+			if (code != CLI_GO_ON)
+				return code;
 			if (now >= deadline || (w->pid && !process_is(target)))
 				w->looking = false;
 			next = clock_ns() + interval_ns;
@@ -298,7 +292,7 @@ static int run_loop(struct watch_state *w, const struct process_identity *target
 static int watch(struct watch_state *w)
 {
 	struct process_identity target = {0};
-	int rc, code = w->pid ? select_process(&cmd_watch, w->pid, &target) : CLI_GO_ON;
+	int code = w->pid ? select_process(&cmd_watch, w->pid, &target) : CLI_GO_ON;
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -307,10 +301,9 @@ static int watch(struct watch_state *w)
 		return code;
 	if (stop_begin(&cmd_watch))
 		return CLI_FAILED;
-	rc = begin(w);
-	if (rc < 0)
-		return cli_failed(&cmd_watch, "the list of processes cannot be read: %s",
-				  strerror(-rc));
+	code = begin(w);
+	if (code != CLI_GO_ON)
+		return code;
 	fprintf(stderr, "kfdsched watch: waiting for %s to use a GPU, for up to %.3g s\n",
 		w->pid ? target.comm : "a new process", w->timeout_s);
 	w->began_ns = clock_ns();

@@ -122,11 +122,7 @@ static int show_container(const struct job *job, struct selection *selection)
 
 static int show_users(const struct job *job, struct selection *selection)
 {
-	if (selection->hidden)
-		fprintf(stderr,
-			"kfdsched pidmap: the GPU use of %zu processes of other users is not "
-			"visible: run this as root\n",
-			selection->hidden);
+	selection_warn(&cmd_pidmap, selection);
 	if (selection->count == 0 && !job->json) {
 		puts("no process uses a GPU");
 		return CLI_DONE;
@@ -137,17 +133,16 @@ static int show_users(const struct job *job, struct selection *selection)
 static int show(struct job *job)
 {
 	struct selection selection;
-	int code, rc;
+	int code;
 
 	if (job->pid && !job->criteria.container)
 		return show_one(job);
 	job->criteria.gpu = !job->criteria.container;
 	if (job->criteria.gpu && (code = select_needs_gpu(&cmd_pidmap)) != CLI_DONE)
 		return code;
-	rc = selection_read(&selection, &job->criteria, job->names);
-	if (rc < 0)
-		return cli_failed(&cmd_pidmap, "the list of processes cannot be read: %s",
-				  strerror(-rc));
+	code = selection_read(&cmd_pidmap, &selection, &job->criteria, job->names);
+	if (code != CLI_GO_ON)
+		return code;
 	code = job->criteria.container ? show_container(job, &selection)
 				       : show_users(job, &selection);
 	selection_free(&selection);

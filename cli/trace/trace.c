@@ -39,20 +39,17 @@ static int add_container(struct trace_options *out, const char *container)
 		.container = container, .gpu = true, .socket = out->socket};
 	struct container_names *names = container_names_new();
 	struct selection selection = {0};
-	int rc = selection_read(&selection, &criteria, names), code = CLI_GO_ON;
+	int code = selection_read(&cmd_trace, &selection, &criteria, names);
 	unsigned chosen = out->pids;
 
 	for (size_t i = 0; i < selection.count && out->pids < TRACE_PIDS; i++)
 		out->pid[out->pids++] = selection.list[i].identity.pid;
-	if (rc < 0)
-		code = cli_failed(&cmd_trace, "the list of processes cannot be read: %s",
-				  strerror(-rc));
-	else if (chosen + selection.count > TRACE_PIDS)
+	if (code == CLI_GO_ON && chosen + selection.count > TRACE_PIDS)
 		code = cli_failed(&cmd_trace,
 				  "container %s has %zu GPU processes, and %u processes can be "
 				  "traced at once",
 				  container, selection.count, TRACE_PIDS - chosen);
-	else if (!selection.count)
+	else if (code == CLI_GO_ON && !selection.count)
 		code = cli_failed(
 			&cmd_trace,
 			"no process of container %s uses a GPU%s: 'kfdsched pidmap' lists "

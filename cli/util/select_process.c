@@ -47,8 +47,8 @@ static int is_pid(const struct dirent *entry)
 	return isdigit((unsigned char)entry->d_name[0]);
 }
 
-int selection_read(struct selection *out, const struct selection_criteria *criteria,
-		   struct container_names *names)
+int selection_read(const struct cli_command *cmd, struct selection *out,
+		   const struct selection_criteria *criteria, struct container_names *names)
 {
 	struct dirent **entries = NULL;
 	struct gpu_processes users;
@@ -56,7 +56,7 @@ int selection_read(struct selection *out, const struct selection_criteria *crite
 
 	*out = (struct selection){0};
 	if (count < 0)
-		return -errno;
+		return cli_failed(cmd, "the list of processes cannot be read: %s", strerror(errno));
 	gpu_processes_read(OBSERVE_ALL, criteria->socket, &users);
 	for (int i = 0; i < count; i++) {
 		out->list = allocate_next(out->list, out->count, &out->room, sizeof(*out->list));
@@ -66,7 +66,16 @@ int selection_read(struct selection *out, const struct selection_criteria *crite
 	}
 	free(entries);
 	gpu_processes_free(&users);
-	return 0;
+	return CLI_GO_ON;
+}
+
+void selection_warn(const struct cli_command *cmd, const struct selection *selection)
+{
+	if (selection->hidden)
+		fprintf(stderr,
+			"kfdsched %s: the GPU use of %zu processes of other users is not "
+			"visible: run this as root\n",
+			cmd->name, selection->hidden);
 }
 
 void selection_free(struct selection *selection)

@@ -34,9 +34,12 @@ struct selection_criteria {
 };
 
 /* Reads all processes that match `criteria`. Processes that end meanwhile are left out. `names`
- * resolves names of containers. Returns 0 or a negative errno; *out is empty on an error. */
-int selection_read(struct selection *out, const struct selection_criteria *criteria,
-		   struct container_names *names);
+ * resolves names of containers. Returns CLI_GO_ON, or CLI_FAILED with *out empty. */
+int selection_read(const struct cli_command *cmd, struct selection *out,
+		   const struct selection_criteria *criteria, struct container_names *names);
+/* Reports on stderr, if there are any, how many processes may use a GPU of which only root can find
+ * it out. */
+void selection_warn(const struct cli_command *cmd, const struct selection *selection);
 /* Frees the list. *selection is empty afterwards. */
 void selection_free(struct selection *selection);
 
