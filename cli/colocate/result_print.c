@@ -106,7 +106,6 @@ static void client_rows(struct table *table, const struct colocation *run, enum 
 		table_row(table);
 		table_cell(table, "  %s", online->traces[i]);
 		latency_cells(table, client_online(run, arm, i));
-		blank_cells(table, 3);
 	}
 	for (unsigned i = 0; offline->count > 1 && i < offline->count; i++) {
 		table_row(table);
@@ -117,7 +116,6 @@ static void client_rows(struct table *table, const struct colocation *run, enum 
 		blank_cells(table, 5);
 		table_cell(table, "%.2f", client_offline(run, arm, i)->steps);
 		of_alone_cell(table, client_of_alone(run, which, i));
-		blank_cells(table, 1);
 	}
 }
 
@@ -154,7 +152,6 @@ static void spread_row(struct table *table, const struct colocation *run, enum a
 	else
 		table_cell(table, "%.0f-%.0f %%", 100 * spread->of_alone.low,
 			   100 * spread->of_alone.high);
-	table_cell(table, "%s", "");
 }
 
 static void print_times(const struct colocation *run, FILE *out)
