@@ -61,7 +61,7 @@ int arm_child_failed(const struct subprocess *child)
 {
 	char how[64];
 
-	progress_note("%s %s", child->name, child_end_text(child, how));
+	progress_note("%s %s", child->name, child_end_text(child->status, how));
 	return WIFEXITED(child->status) && WEXITSTATUS(child->status) == CLI_IMPOSSIBLE
 		       ? -EOPNOTSUPP
 		       : -ECHILD;

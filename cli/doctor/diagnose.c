@@ -2,7 +2,6 @@
 /* kfdsched diagnose: reports on one process, or those of a container, and advises what to do. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/doctor/diagnosis.h"
 #include "cli/util/gpus.h"

@@ -6,7 +6,6 @@
 #include "cli/record/record.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
+#include "cli/util/subprocess.h"
 #include "common/allocate.h"
 #include "common/clock.h"
 #include "common/json_util.h"
@@ -289,12 +289,8 @@ static void print_end(const struct session *s, bool stopped)
 	const struct record_options *options = s->options;
 	char how[64];
 
-	if (WIFSIGNALED(s->output.status))
-		snprintf(how, sizeof(how), "was ended by SIG%s",
-			 sigabbrev_np(WTERMSIG(s->output.status)) ?: "?");
-	else
-		snprintf(how, sizeof(how), "exited with %d", WEXITSTATUS(s->output.status));
-	fprintf(stderr, "%s: the command %s%s; %d sample%s%s%s%s\n", options->prefix, how,
+	fprintf(stderr, "%s: the command %s%s; %d sample%s%s%s%s\n", options->prefix,
+		child_end_text(s->output.status, how),
 		stopped ? ", because it was interrupted" : "", s->taken, s->taken == 1 ? "" : "s",
 		options->temporary ? "" : " in ", options->temporary ? "" : options->dir,
 		s->taken == 0 ? ", because it ended before the first one was due: use a shorter "

@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/output/progress.h"
 #include "cli/record/monitor.h"

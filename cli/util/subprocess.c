@@ -270,13 +270,12 @@ int child_go(struct subprocess *child)
 	return rc;
 }
 
-const char *child_end_text(const struct subprocess *child, char text[64])
+const char *child_end_text(int status, char text[64])
 {
-	if (WIFSIGNALED(child->status))
-		snprintf(text, 64, "was ended by SIG%s",
-			 sigabbrev_np(WTERMSIG(child->status)) ?: "?");
+	if (WIFSIGNALED(status))
+		snprintf(text, 64, "was ended by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "?");
 	else
-		snprintf(text, 64, "exited with %d", WEXITSTATUS(child->status));
+		snprintf(text, 64, "exited with %d", WEXITSTATUS(status));
 	return text;
 }
 

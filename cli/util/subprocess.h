@@ -78,7 +78,7 @@ int process_group_pump(struct process_group *children, int timeout_ms);
 int child_go(struct subprocess *child);
 /* Writes how the child ended into `text`, "exited with 3" or "was ended by SIGSEGV", and returns
  * it. */
-const char *child_end_text(const struct subprocess *child, char text[64]);
+const char *child_end_text(int status, char text[64]);
 /* Ends all children, the youngest first, and forgets them: SIGTERM, after 3 s SIGKILL to the
  * group. A child that is still there 15 s later hangs in the driver and is left behind with a
  * message. */
