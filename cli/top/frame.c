@@ -129,9 +129,12 @@ const char *top_column_text(char text[static TOP_CELL], const struct top_row *ro
 	return text;
 }
 
-int top_column_compare(const struct top_row *a, const struct top_row *b, enum top_column column,
-		       bool reverse)
+/* Unknown values come last in both directions; rows with equal values are sorted by pid. */
+static int compare(const void *one, const void *other, void *data)
 {
+	const struct top_row *a = one, *b = other;
+	const struct top_view *view = data;
+	enum top_column column = view->sort;
 	bool is_word = column != TOP_RATIO && name(a, column);
 	const char *left = name(a, column), *right = name(b, column);
 	bool no_left, no_right;
@@ -151,7 +154,7 @@ int top_column_compare(const struct top_row *a, const struct top_row *b, enum to
 	}
 	if (no_left || no_right)
 		order = no_left - no_right;
-	else if (reverse)
+	else if (view->reverse)
 		order = -order;
 	if (order == 0)
 		order = (a->process->pid > b->process->pid) - (a->process->pid < b->process->pid);
@@ -291,13 +294,6 @@ static bool passes(const struct top_row *row, const struct top_view *view)
 		if (strcasestr(top_column_text(text, row, columns[i]), view->filter))
 			return true;
 	return false;
-}
-
-static int compare(const void *a, const void *b, void *data)
-{
-	const struct top_view *view = data;
-
-	return top_column_compare(a, b, view->sort, view->reverse);
 }
 
 static int compare_nodes(const void *a, const void *b)

@@ -82,10 +82,6 @@ struct top_row {
 #define TOP_CELL 264u
 const char *top_column_text(char text[static TOP_CELL], const struct top_row *row,
 			    enum top_column column);
-/* Returns < 0 if a comes before b, > 0 if after. Unknown values come last in both directions; rows
- * with equal values are sorted by pid. */
-int top_column_compare(const struct top_row *a, const struct top_row *b, enum top_column column,
-		       bool reverse);
 
 /*
  * Selects the columns that fit `width` characters, with one blank between two columns.
