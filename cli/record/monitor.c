@@ -7,7 +7,7 @@
  * the beginning of a slot. If a sample takes longer than a slot, the slots that it covers are
  * skipped and counted as missed, and the next sample is taken at the beginning of the next slot.
  */
-#include "cli/record/monitor.h"
+#include "cli/record/record.h"
 
 #include <errno.h>
 #include <stdio.h>

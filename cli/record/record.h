@@ -10,6 +10,10 @@
 #define KFDSHIM_CLI_RECORD_RECORD_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/util/command.h"
 
 #define RECORD_SAMPLES_MAX 1000000
 #define RECORD_INTERVAL_MIN_US 1e3
@@ -36,5 +40,54 @@ struct record_options {
  * CLI_FAILED, after a line on stderr, if it could not be started or the recording is not complete.
  */
 int record_command(const struct record_options *options);
+
+/* ---- monitor ---- */
+
+/*
+ * Samples the queues of one process repeatedly, prints a line for each sample and, at the end, a
+ * summary of all samples. Used by the commands monitor and watch; watch has several monitors
+ * at once:
+ *
+ *	stop_begin(command); monitor_open(command, &options, &m) for each;
+ *	until stop_requested(): sleep until the earliest monitor_due(), then monitor_sample();
+ *	monitor_close(m) for each.
+ *
+ * Errors are printed on stderr, as messages of the command.
+ */
+struct monitor_options {
+	pid_t pid;
+	double seconds;	    /* duration; 0: until the process ends, or a signal stops it */
+	double interval_us; /* between samples; > 0 */
+	unsigned sources;   /* mask of OBSERVE_BIT(); 0: chosen to suit the interval */
+	const char *socket; /* of the daemon; NULL: query_socket() */
+	const char *record; /* directory for a recording; NULL: nothing is recorded */
+	bool json;	    /* print only one object at the end, no line per sample */
+	bool one_line;	    /* print that object on one line */
+	bool labelled;	    /* put the process's pid in front of each line */
+};
+
+/* us. With shorter intervals the daemon is not queried, unless `sources` names it, because its
+ * reply is long and its worker has to schedule meanwhile. */
+#define MONITOR_DAEMON_US 100e3
+
+struct monitor;
+
+/*
+ * Opens the sources, begins the recording and takes the first sample. *options is copied, the
+ * strings in it are borrowed until monitor_close().
+ * Returns CLI_DONE and *out; otherwise prints an error and returns the exit code: there is no
+ * such process, no source reports its queues, or the directory cannot be made.
+ */
+int monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
+		 struct monitor **out);
+/* Returns when the next sample is due (CLOCK_MONOTONIC, ns). UINT64_MAX: never, because the
+ * time is over, the process has ended, or the recording cannot be written. */
+uint64_t monitor_due(const struct monitor *monitor);
+/* Takes a sample, prints its line, and sets the time of the next sample. */
+void monitor_sample(struct monitor *monitor);
+/* Prints the summary (as JSON on stdout if options.json), completes the recording and frees the
+ * monitor. Returns the exit code: CLI_FAILED if no source ever reported queues, or if the
+ * recording could not be completed. */
+int monitor_close(struct monitor *monitor);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/output/progress.h"
-#include "cli/record/monitor.h"
+#include "cli/record/record.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
