@@ -39,7 +39,7 @@ becomes() {
 # replay VARIABLE=VALUE...: starts a workload with queues and little work, as $replayed.
 replay() {
 	env "$@" "$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" \
-		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
+		--rate 0.1 --seconds 90000 >/dev/null 2>&1 &
 	replayed=$!
 	children+=("$replayed")
 	becomes "$replayed" '.gpu.queues != null and .gpu.queues != []'
