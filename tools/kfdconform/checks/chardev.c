@@ -135,9 +135,7 @@ RULE_CHECK(update_is_not_copied_back, gpu_open(&gpu))
 
 	queue_new(&gpu, &queue);
 	page = map_pages(PAGE);
-	page->ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu;
-	page->ring_size = RING_PACKETS * 64;
-	page->queue_id = queue.id;
+	*page = queue_unchanged(&queue);
 	CHECK(!mprotect(page, PAGE, PROT_READ));
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, sizeof *page), 0);
 }
@@ -177,9 +175,7 @@ RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
 
 static int criu(uint32_t op)
 {
-	struct kfd_ioctl_criu_args criu_args = {.op = op};
-
-	return harness_ioctl(gpu.kfd, KFDABI_CRIU_OP, &criu_args, sizeof criu_args);
+	return HARNESS_CALL(gpu.kfd, KFDABI_CRIU_OP, struct kfd_ioctl_criu_args, .op = op);
 }
 
 RULE_CHECK(criu_needs_a_capability, gpu_open(&gpu))

@@ -284,12 +284,7 @@ RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 	CHECK_IS(event.status, DIMENSION_MASK);
 	CHECK_IS(scripted_do(&child, 'p'), 0);
 	/* The debugger can pass the error on to the runtime. */
-	{
-		struct kfdabi_dbg_trap a = {
-			.u.send_runtime_event = {.exception_mask = DIMENSION_MASK}};
-
-		CHECK_IS(dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
-	}
+	CHECK_IS(trap_send(kfd, child.pid, DIMENSION_MASK, 0), 0);
 	CHECK_IS(scripted_do(&child, 'B'), 1);
 }
 
@@ -317,26 +312,17 @@ RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
 	CHECK_IS(size, 0);
 }
 
-/* Passes a memory violation on to the runtime. */
-static int send_violation(uint32_t id)
-{
-	struct kfdabi_dbg_trap a = {
-		.u.send_runtime_event = {.exception_mask = MEMORY_MASK, .gpu_id = id}};
-
-	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
-}
-
 RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
 {
 	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(send_violation(gpu_id()), 0);
+	CHECK_IS(trap_send(kfd, child.pid, MEMORY_MASK, gpu_id()), 0);
 	CHECK_IS(scripted_do(&child, 'C'), 1);
 }
 
 RULE_CHECK(send_event_unknown_gpu_is_enodev, start(0))
 {
-	CHECK_IS(send_violation(1), -ENODEV);
+	CHECK_IS(trap_send(kfd, child.pid, MEMORY_MASK, 1), -ENODEV);
 }
 
 RULE_CHECK(send_event_unknown_queue_is_0, start(0))

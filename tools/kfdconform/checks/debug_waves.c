@@ -190,12 +190,7 @@ RULE_CHECK(disable_clears_flags, session())
 
 RULE_CHECK(flags_single_alu_is_eacces, session())
 {
-	struct gpu_shape shape;
-	uint64_t capability;
-
-	CHECK_IS(harness_shape(0, &shape), 0);
-	CHECK_IS(harness_node_number(shape.node, "properties", "capability", &capability), 0);
-	if (capability & KFDABI_CAP_SINGLE_ALU_OP)
+	if (harness_property(gpu.shape.node, "capability") & KFDABI_CAP_SINGLE_ALU_OP)
 		SKIP("this GPU executes single ALU operations");
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_ALU_OP), -EACCES);
 	CHECK_IS(previous_flags, 0);

@@ -441,12 +441,10 @@ RULE_CHECK(debugfs_tells_the_pasid, gpu_open(&gpu))
 	text_of("mqds"); /* skips the check if there is no debugfs */
 	own = pasid_in_debugfs(getpid());
 	CHECK(own > 0);
-	child_start(&child, opens_device);
-	hear(child.from);
+	device_child_start(&child);
 	CHECK(pasid_in_debugfs(child.pid) > 0);
 	CHECK(pasid_in_debugfs(child.pid) != own);
-	notify(child.to);
-	CHECK_IS(child_end(&child), 0);
+	device_child_end(&child);
 }
 
 /* ---- mem_limit ---- */

@@ -30,14 +30,6 @@ static int import(int fd, uint64_t va, uint64_t *handle)
 	return r;
 }
 
-static void *addresses(uint64_t size, int protection)
-{
-	void *at = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(at != MAP_FAILED);
-	return at;
-}
-
 RULE_CHECK(export_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 {
 	CHECK_IS(export((uint64_t)gpu.gpu_id << 32 | 77), -EINVAL);
@@ -79,16 +71,12 @@ static void other_process(int from, int to)
 	struct raw_queue queue;
 	struct signal *theirs;
 	uint64_t handle;
-	uint32_t done = 0;
-	struct kfd_ioctl_map_memory_to_gpu_args map = {.n_devices = 1, .n_success = done};
 	int fd = fd_receive(sockets[1]);
 
 	gpu_open(&gpu);
-	theirs = addresses(BYTES, PROT_NONE);
+	theirs = map_pages(BYTES);
 	CHECK_IS(import(fd, (uint64_t)(uintptr_t)theirs, &handle), 0);
-	map.handle = handle;
-	map.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_MAP_MEMORY_TO_GPU, &map, sizeof map), 0);
+	CHECK_IS(memory_map(&gpu, handle), 0);
 	close(fd);
 	notify(to);
 	hear(from); /* until the owner has freed it */
@@ -101,8 +89,6 @@ static void other_process(int from, int to)
 
 void check_imported_memory_is_the_same(void)
 {
-	struct kfd_ioctl_free_memory_of_gpu_args drop;
-	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {.n_devices = 1};
 	struct buffer buffer;
 	struct signal *shared;
 	struct child child;
@@ -121,10 +107,8 @@ void check_imported_memory_is_the_same(void)
 	close(fd);
 	hear(child.from);
 	/* Free the owner's handle; its mmap() of the pages stays. */
-	unmap.handle = drop.handle = buffer.handle;
-	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &drop, sizeof drop), 0);
+	CHECK_IS(memory_unmap(&gpu, buffer.handle), 0);
+	CHECK_IS(memory_free(&gpu, buffer.handle), 0);
 	notify(child.to);
 	hear(child.from);
 	sleep_ms(5);
@@ -163,7 +147,7 @@ static void open_with_svm(void)
 RULE_CHECK(svm_in_whole_pages_only, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
-	char *at = addresses(2 * PAGE, PROT_READ | PROT_WRITE);
+	char *at = map_pages(2 * PAGE);
 
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at + 16, PAGE, 1), -EINVAL);
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 100, 1), -EINVAL);
@@ -173,7 +157,7 @@ RULE_CHECK(svm_in_whole_pages_only, open_with_svm())
 RULE_CHECK(svm_unknown_attribute_is_einval, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {99, 0}};
-	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
+	void *at = map_pages(PAGE);
 
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EINVAL);
 }
@@ -181,7 +165,7 @@ RULE_CHECK(svm_unknown_attribute_is_einval, open_with_svm())
 RULE_CHECK(svm_without_memory_is_efault, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
-	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
+	void *at = map_pages(PAGE);
 
 	munmap(at, PAGE);
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EFAULT);
@@ -190,7 +174,7 @@ RULE_CHECK(svm_without_memory_is_efault, open_with_svm())
 RULE_CHECK(svm_attributes_persist, open_with_svm())
 {
 	struct svm_call a = {0};
-	char *at = addresses(4 * PAGE, PROT_READ | PROT_WRITE);
+	char *at = map_pages(4 * PAGE);
 
 	a.attrs[0] = (struct kfd_ioctl_svm_attribute){KFD_IOCTL_SVM_ATTR_GRANULARITY, 5};
 	a.attrs[1] =
@@ -212,12 +196,11 @@ RULE_CHECK(svm_attributes_persist, open_with_svm())
 RULE_CHECK(svm_attributes_end_with_the_memory, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
-	char *at = addresses(4 * PAGE, PROT_READ | PROT_WRITE);
-	struct kfd_ioctl_get_version_args version = {0};
+	char *at = map_pages(4 * PAGE);
 
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 4 * PAGE, 1), 0);
 	CHECK(!munmap(at + PAGE, 2 * PAGE));
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(harness_version(gpu.kfd), 0);
 	CHECK(mmap(at + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at + PAGE);
 	for (unsigned i = 0; i < 4; i++) {
@@ -234,7 +217,7 @@ RULE_CHECK(alloc_in_an_svm_range_is_eaddrinuse, open_with_svm())
 		.size = PAGE,
 		.flags = KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE,
 	};
-	void *at = addresses(PAGE, PROT_READ | PROT_WRITE);
+	void *at = map_pages(PAGE);
 
 	a.gpu_id = gpu.gpu_id;
 	a.va_addr = (uint64_t)(uintptr_t)at;

@@ -331,13 +331,10 @@ static bool faults(uint64_t va)
 
 RULE_CHECK(unmapped_buffer_faults, gpu_open(&gpu))
 {
-	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {.n_devices = 1};
 	struct buffer page;
 
 	gtt_new(&gpu, 4096, &page);
-	unmap.handle = page.handle;
-	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
+	CHECK_IS(memory_unmap(&gpu, page.handle), 0);
 	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
 }
 

@@ -118,11 +118,9 @@ RULE_CHECK(memory_violation_evicts_nothing, violate())
 
 RULE_CHECK(memory_violation_passed_on_evicts, violate())
 {
-	struct kfdabi_dbg_trap a = {.u.send_runtime_event.exception_mask = VIOLATION_MASK};
 	uint32_t event = memory_event_new(&self.gpu);
 
-	a.u.send_runtime_event.gpu_id = self.gpu.gpu_id;
-	CHECK_IS(self_debug_trap(&a, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
+	CHECK_IS(trap_send(self.gpu.kfd, self.own_pid, VIOLATION_MASK, self.gpu.gpu_id), 0);
 	wait_for(event);
 	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }

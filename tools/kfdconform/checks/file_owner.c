@@ -21,36 +21,28 @@ static struct raw_queue queue;
 /* The parent's device, whose file descriptor the children inherit. */
 static struct gpu_file parents;
 
-/* GET_VERSION, as a call that needs no arguments. */
-static int version_of(int fd)
-{
-	struct kfd_ioctl_get_version_args version = {0};
-
-	return harness_ioctl(fd, KFDABI_GET_VERSION, &version, sizeof version);
-}
-
 static void uses_the_parents(void)
 {
 	char data[8] = {0};
 
-	CHECK_IS(version_of(parents.kfd), -EBADF);
+	CHECK_IS(harness_version(parents.kfd), -EBADF);
 	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, data, 8), -EBADF);
 	/* A file descriptor of its own does not change that. */
-	CHECK_IS(version_of(device_open()), 0);
-	CHECK_IS(version_of(parents.kfd), -EBADF);
+	CHECK_IS(harness_version(device_open()), 0);
+	CHECK_IS(harness_version(parents.kfd), -EBADF);
 }
 
 RULE_CHECK(inherited_descriptor_is_ebadf, gpu_open(&parents))
 {
 	CHECK_IS(run_in_child(uses_the_parents), 0);
-	CHECK_IS(version_of(parents.kfd), 0);
+	CHECK_IS(harness_version(parents.kfd), 0);
 }
 
 void check_unused_inherited_descriptor_is_ebadf(void)
 {
 	parents.kfd = device_open();
 	CHECK_IS(run_in_child(uses_the_parents), 0);
-	CHECK_IS(version_of(parents.kfd), 0);
+	CHECK_IS(harness_version(parents.kfd), 0);
 }
 
 static void unknown_number(void)
@@ -82,7 +74,7 @@ static void sends_its_own(int from, int to)
 	int fd = device_open();
 
 	(void)to;
-	CHECK_IS(version_of(fd), 0);
+	CHECK_IS(harness_version(fd), 0);
 	CHECK_IS(fd_send(sockets[1], fd), 0);
 	hear(from); /* stay alive until the other process has tried */
 }
@@ -96,9 +88,9 @@ void check_passed_descriptor_is_ebadf(void)
 	child_start(&child, sends_its_own);
 	fd = fd_receive(sockets[0]);
 	CHECK(fd >= 0);
-	CHECK_IS(version_of(fd), -EBADF);
-	CHECK_IS(version_of(device_open()), 0);
-	CHECK_IS(version_of(fd), -EBADF);
+	CHECK_IS(harness_version(fd), -EBADF);
+	CHECK_IS(harness_version(device_open()), 0);
+	CHECK_IS(harness_version(fd), -EBADF);
 	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 }
@@ -111,9 +103,9 @@ static int in_borrowed_memory(void *arg)
 	int fd;
 
 	(void)arg;
-	borrowed[0] = version_of(parents.kfd);
+	borrowed[0] = harness_version(parents.kfd);
 	fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	borrowed[1] = fd < 0 ? -EBADF : version_of(fd); /* newer drivers refuse to open */
+	borrowed[1] = fd < 0 ? -EBADF : harness_version(fd); /* newer drivers refuse to open */
 	return 0;
 }
 
@@ -124,14 +116,14 @@ void check_vfork_child_is_ebadf(void)
 	pid_t pid;
 
 	gpu_open(&parents);
-	CHECK_IS(version_of(parents.kfd), 0);
+	CHECK_IS(harness_version(parents.kfd), 0);
 	pid = clone(in_borrowed_memory, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD,
 		    NULL);
 	CHECK(pid > 0);
 	CHECK_IS(waitpid(pid, &status, 0), pid);
 	CHECK_IS(borrowed[0], -EBADF);
 	CHECK_IS(borrowed[1], -EBADF);
-	CHECK_IS(version_of(parents.kfd), 0);
+	CHECK_IS(harness_version(parents.kfd), 0);
 }
 
 static void makes_a_queue(void)
@@ -144,7 +136,7 @@ static void makes_a_queue(void)
 	/* The number of a closed file descriptor works again when it belongs to the
 	 * process's own file. */
 	CHECK_IS(dup2(own.kfd, parents.kfd), parents.kfd);
-	CHECK_IS(version_of(parents.kfd), 0);
+	CHECK_IS(harness_version(parents.kfd), 0);
 }
 
 RULE_CHECK(forked_child_is_a_process_of_its_own, gpu_open(&parents))
@@ -186,7 +178,7 @@ RULE_CHECK(duplicated_descriptor_serves, gpu_open(&gpu))
 	int copy = dup(gpu.kfd), far = fcntl(gpu.kfd, F_DUPFD_CLOEXEC, 100);
 
 	CHECK(copy >= 0 && far >= 100);
-	CHECK_IS(version_of(copy), 0);
+	CHECK_IS(harness_version(copy), 0);
 	queue_new(&gpu, &queue);
 	close(gpu.kfd);
 	gpu.kfd = far;
@@ -195,7 +187,7 @@ RULE_CHECK(duplicated_descriptor_serves, gpu_open(&gpu))
 
 static void *in_thread(void *arg)
 {
-	CHECK_IS(version_of(parents.kfd), 0);
+	CHECK_IS(harness_version(parents.kfd), 0);
 	CHECK_IS(queue_destroy(&parents, queue.id), 0);
 	queue_new(&parents, &queue);
 	return arg;

@@ -44,17 +44,10 @@ static int alloc(alloc_args *a)
 	return harness_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, a, sizeof *a);
 }
 
-static int drop(uint64_t handle)
-{
-	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = handle};
-
-	return harness_ioctl(gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
-}
-
-/* The number of GPUs that MAP_MEMORY or UNMAP_MEMORY has finished. */
+/* The number of GPUs that map_call() has finished. */
 static uint32_t done;
 
-static int map_call(unsigned nr, uint64_t handle, const void *ids, uint32_t n)
+static int map_call(uint64_t handle, const void *ids, uint32_t n)
 {
 	struct kfd_ioctl_map_memory_to_gpu_args call = {
 		.handle = handle,
@@ -62,22 +55,10 @@ static int map_call(unsigned nr, uint64_t handle, const void *ids, uint32_t n)
 		.n_devices = n,
 		.n_success = done,
 	};
-	int r = harness_ioctl(gpu.kfd, nr, &call, sizeof call);
+	int r = harness_ioctl(gpu.kfd, KFDABI_MAP_MEMORY_TO_GPU, &call, sizeof call);
 
 	done = call.n_success;
 	return r;
-}
-
-static int map(uint64_t handle)
-{
-	done = 0;
-	return map_call(KFDABI_MAP_MEMORY_TO_GPU, handle, &gpu.gpu_id, 1);
-}
-
-static int unmap(uint64_t handle)
-{
-	done = 0;
-	return map_call(KFDABI_UNMAP_MEMORY_FROM_GPU, handle, &gpu.gpu_id, 1);
 }
 
 static uint64_t available(void)
@@ -142,7 +123,7 @@ RULE_CHECK(available_memory_falls_in_2_mib_steps, gpu_open(&gpu))
 	memory = request(PAGE, VRAM);
 	CHECK_IS(alloc(&memory), 0);
 	CHECK_IS(before - available(), 2 * MIB);
-	CHECK_IS(drop(memory.handle), 0);
+	CHECK_IS(memory_free(&gpu, memory.handle), 0);
 	CHECK_IS(available(), before);
 }
 
@@ -160,7 +141,7 @@ RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
 	CHECK_IS(alloc(&memory), -EFAULT);
 	memory.mmap_offset = (uint64_t)(uintptr_t)map_pages(PAGE);
 	CHECK_IS(alloc(&memory), 0);
-	CHECK_IS(map(memory.handle), 0);
+	CHECK_IS(memory_map(&gpu, memory.handle), 0);
 }
 
 RULE_CHECK(doorbell_memory_is_two_pages, gpu_open(&gpu))
@@ -178,7 +159,7 @@ static uint64_t doorbells_for_gpu(void)
 			       KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
 
 	CHECK_IS(alloc(&a), 0);
-	CHECK_IS(map(a.handle), 0);
+	CHECK_IS(memory_map(&gpu, a.handle), 0);
 	return a.va_addr;
 }
 
@@ -220,7 +201,7 @@ RULE_CHECK(memory_handles_lowest_free_first, gpu_open(&gpu))
 
 	CHECK_IS(first >> 32, gpu.gpu_id);
 	CHECK_IS(second, first + 1);
-	CHECK_IS(drop(first), 0);
+	CHECK_IS(memory_free(&gpu, first), 0);
 	CHECK_IS(page_of(), first);
 }
 
@@ -228,19 +209,19 @@ RULE_CHECK(free_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 {
 	uint64_t handle = page_of();
 
-	CHECK_IS(drop(handle), 0);
-	CHECK_IS(drop(handle), -EINVAL);
-	CHECK_IS(drop(0), -EINVAL);
+	CHECK_IS(memory_free(&gpu, handle), 0);
+	CHECK_IS(memory_free(&gpu, handle), -EINVAL);
+	CHECK_IS(memory_free(&gpu, 0), -EINVAL);
 }
 
 RULE_CHECK(free_of_a_mapped_buffer_is_ebusy, gpu_open(&gpu))
 {
 	uint64_t handle = page_of();
 
-	CHECK_IS(map(handle), 0);
-	CHECK_IS(drop(handle), -EBUSY);
-	CHECK_IS(unmap(handle), 0);
-	CHECK_IS(drop(handle), 0);
+	CHECK_IS(memory_map(&gpu, handle), 0);
+	CHECK_IS(memory_free(&gpu, handle), -EBUSY);
+	CHECK_IS(memory_unmap(&gpu, handle), 0);
+	CHECK_IS(memory_free(&gpu, handle), 0);
 }
 
 RULE_CHECK(event_page_cannot_be_freed, gpu_open(&gpu))
@@ -251,33 +232,33 @@ RULE_CHECK(event_page_cannot_be_freed, gpu_open(&gpu))
 	CHECK_IS(alloc(&memory), 0);
 	event.event_page_offset = memory.handle;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
-	CHECK_IS(drop(memory.handle), -EPERM);
+	CHECK_IS(memory_free(&gpu, memory.handle), -EPERM);
 }
 
 RULE_CHECK(map_to_no_gpu_is_einval, gpu_open(&gpu))
 {
-	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), &gpu.gpu_id, 0), -EINVAL);
+	CHECK_IS(map_call(page_of(), &gpu.gpu_id, 0), -EINVAL);
 }
 
 void check_map_n_success_beyond_n_is_einval(void)
 {
 	done = 2;
 	gpu_open(&gpu);
-	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), &gpu.gpu_id, 1), -EINVAL);
+	CHECK_IS(map_call(page_of(), &gpu.gpu_id, 1), -EINVAL);
 }
 
 RULE_CHECK(map_with_a_bad_array_is_efault, gpu_open(&gpu))
 {
-	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), (void *)16, 1), -EFAULT);
+	CHECK_IS(map_call(page_of(), (void *)16, 1), -EFAULT);
 }
 
 RULE_CHECK(map_of_an_unknown_handle_is_enomem, gpu_open(&gpu))
 {
 	uint64_t handle = page_of();
 
-	CHECK_IS(drop(handle), 0);
-	CHECK_IS(map(handle), -ENOMEM);
-	CHECK_IS(map(1ull << 32), -EINVAL); /* there is no such GPU either */
+	CHECK_IS(memory_free(&gpu, handle), 0);
+	CHECK_IS(memory_map(&gpu, handle), -ENOMEM);
+	CHECK_IS(memory_map(&gpu, 1ull << 32), -EINVAL); /* there is no such GPU either */
 }
 
 RULE_CHECK(map_tells_how_many_succeeded, gpu_open(&gpu))
@@ -285,7 +266,7 @@ RULE_CHECK(map_tells_how_many_succeeded, gpu_open(&gpu))
 	uint32_t ids[2] = {0, 1};
 
 	ids[0] = gpu.gpu_id;
-	CHECK_IS(map_call(KFDABI_MAP_MEMORY_TO_GPU, page_of(), ids, 2), -EINVAL);
+	CHECK_IS(map_call(page_of(), ids, 2), -EINVAL);
 	CHECK_IS(done, 1);
 }
 
@@ -298,9 +279,9 @@ RULE_CHECK(map_over_another_is_einval, gpu_open(&gpu))
 	b.va_addr = memory.va_addr + PAGE;
 	CHECK_IS(alloc(&memory), 0);
 	CHECK_IS(alloc(&b), 0);
-	CHECK_IS(map(memory.handle), 0);
-	CHECK_IS(map(b.handle), -EINVAL);
-	CHECK_IS(map(memory.handle), 0); /* mapping it again has no effect */
+	CHECK_IS(memory_map(&gpu, memory.handle), 0);
+	CHECK_IS(memory_map(&gpu, b.handle), -EINVAL);
+	CHECK_IS(memory_map(&gpu, memory.handle), 0); /* mapping it again has no effect */
 }
 
 /* Accesses a word by process_vm_readv() or process_vm_writev() on the own process. Returns 0 or a
@@ -341,7 +322,7 @@ RULE_CHECK(unmap_of_what_is_not_mapped_is_einval, gpu_open(&gpu))
 {
 	uint64_t handle = page_of();
 
-	CHECK_IS(unmap(handle), -EINVAL);
+	CHECK_IS(memory_unmap(&gpu, handle), -EINVAL);
 }
 
 RULE_CHECK(second_vm_file_is_ebusy, gpu_open(&gpu))

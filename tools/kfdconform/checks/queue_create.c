@@ -155,10 +155,9 @@ RULE_CHECK(queue_without_a_vm_is_esrch, begin())
 RULE_CHECK(engine_beyond_the_last_is_einval, begin())
 {
 	struct kfdabi_create_queue args;
-	uint64_t sdma = 0, xgmi = 0;
+	uint64_t sdma = harness_property(gpu.shape.node, "num_sdma_engines");
+	uint64_t xgmi = harness_property(gpu.shape.node, "num_sdma_xgmi_engines");
 
-	harness_node_number(gpu.shape.node, "properties", "num_sdma_engines", &sdma);
-	harness_node_number(gpu.shape.node, "properties", "num_sdma_xgmi_engines", &xgmi);
 	args = plain;
 	args.queue_type = KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID;
 	for (args.sdma_engine_id = 0; args.sdma_engine_id < sdma + xgmi; args.sdma_engine_id++)
@@ -391,10 +390,9 @@ RULE_CHECK(queues_of_a_process_are_limited, begin())
 
 RULE_CHECK(sdma_queues_are_limited, begin())
 {
-	uint64_t engines = 0, each = 0;
+	uint64_t engines = harness_property(gpu.shape.node, "num_sdma_engines");
+	uint64_t each = harness_property(gpu.shape.node, "num_sdma_queues_per_engine");
 
-	harness_node_number(gpu.shape.node, "properties", "num_sdma_engines", &engines);
-	harness_node_number(gpu.shape.node, "properties", "num_sdma_queues_per_engine", &each);
 	CHECK_IS(count_until(KFD_IOC_QUEUE_TYPE_SDMA, -ENOMEM), engines * each);
 	CHECK_IS(queue_destroy(&gpu, 0), 0);
 	CHECK_IS(create_of_type(KFD_IOC_QUEUE_TYPE_SDMA), 0);

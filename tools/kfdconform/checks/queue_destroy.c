@@ -113,7 +113,7 @@ RULE_CHECK(runtime_disable_wakes_destroy, begin_suspended())
 {
 	begin_destroy();
 	/* Sent first, so that RUNTIME_ENABLE does not sleep. */
-	CHECK_IS(trap_send(self.gpu.kfd, getpid(), RUNTIME_MASK), 0);
+	CHECK_IS(trap_send(self.gpu.kfd, getpid(), RUNTIME_MASK, 0), 0);
 	CHECK_IS(runtime_enable(&self.gpu, 0), 0);
 	ends(0);
 }

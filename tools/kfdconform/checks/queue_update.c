@@ -16,18 +16,6 @@
 
 static struct raw_queue queue;
 
-/* Returns the arguments of an UPDATE_QUEUE that changes nothing. */
-static struct kfd_ioctl_update_queue_args as_it_is(void)
-{
-	return (struct kfd_ioctl_update_queue_args){
-		.ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu,
-		.queue_id = queue.id,
-		.ring_size = RING_PACKETS * 64,
-		.queue_percentage = 100,
-		.queue_priority = 7,
-	};
-}
-
 /* What a check changes; begin() sets it to no change. */
 static struct kfd_ioctl_update_queue_args change;
 
@@ -35,7 +23,7 @@ static void begin(void)
 {
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
-	change = as_it_is();
+	change = queue_unchanged(&queue);
 }
 
 static int update(const struct kfd_ioctl_update_queue_args *args)
@@ -47,7 +35,7 @@ static int update(const struct kfd_ioctl_update_queue_args *args)
 
 #define UPDATE_IS(field, value, wanted)                                                            \
 	do {                                                                                       \
-		struct kfd_ioctl_update_queue_args args_ = as_it_is();                             \
+		struct kfd_ioctl_update_queue_args args_ = queue_unchanged(&queue);                \
 		args_.field = (value);                                                             \
 		check_is(__FILE__, __LINE__, "UPDATE_QUEUE with " #field " " #value,               \
 			 update(&args_), wanted);                                                  \
@@ -85,14 +73,12 @@ static struct signal *stop_work(unsigned *ms)
 	struct signal *signal = signals_new(&gpu);
 
 	for (*ms = WORK_MS; *ms <= WORK_MS << TRIES; *ms *= 2) {
-		struct kfd_ioctl_update_queue_args again = as_it_is();
-
 		signal->value = 1;
 		queue_work_begun(&queue, *ms, signal);
 		CHECK_IS(update(&change), 0);
 		if (signal->value)
 			return signal;
-		CHECK_IS(update(&again), 0);
+		CHECK_IS(queue_update(&gpu, &queue, 100), 0);
 		TRY_AGAIN("the kernel had ended before the queue was stopped");
 		signal++;
 	}
@@ -135,10 +121,9 @@ RULE_CHECK(update_starts_a_stopped_queue, begin())
 /* SET_CU_MASK. */
 static int mask(uint32_t id, uint32_t bits, const void *at)
 {
-	struct kfd_ioctl_set_cu_mask_args args = {
-		.queue_id = id, .num_cu_mask = bits, .cu_mask_ptr = (uint64_t)(uintptr_t)at};
-
-	return harness_ioctl(gpu.kfd, KFDABI_SET_CU_MASK, &args, sizeof args);
+	return HARNESS_CALL(gpu.kfd, KFDABI_SET_CU_MASK, struct kfd_ioctl_set_cu_mask_args,
+			    .queue_id = id, .num_cu_mask = bits,
+			    .cu_mask_ptr = (uint64_t)(uintptr_t)at);
 }
 
 RULE_CHECK(cu_mask_is_whole_words, begin())
@@ -198,14 +183,11 @@ static uint32_t all_gws;
 
 static void begin_gws(void)
 {
-	uint64_t number = 0;
-
 	begin();
 	queue_new(&gpu, &other);
-	harness_node_number(gpu.shape.node, "properties", "num_gws", &number);
-	if (!number)
+	all_gws = (uint32_t)harness_property(gpu.shape.node, "num_gws");
+	if (!all_gws)
 		SKIP("this GPU has no global wave sync");
-	all_gws = (uint32_t)number;
 }
 
 RULE_CHECK(gws_of_unknown_queue_is_einval, begin_gws())
@@ -245,10 +227,9 @@ RULE_CHECK(gws_goes_with_its_queue, begin_gws())
 
 static int wave_state(uint32_t id, void *area)
 {
-	struct kfd_ioctl_get_queue_wave_state_args args = {
-		.ctl_stack_address = (uint64_t)(uintptr_t)area, .queue_id = id};
-
-	return harness_ioctl(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
+	return HARNESS_CALL(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE,
+			    struct kfd_ioctl_get_queue_wave_state_args,
+			    .ctl_stack_address = (uint64_t)(uintptr_t)area, .queue_id = id);
 }
 
 RULE_CHECK(wave_state_of_unknown_queue_is_efault, begin())

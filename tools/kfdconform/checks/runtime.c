@@ -48,7 +48,7 @@ static void sleeps(char step)
 /* Wakes the sleeping call by SEND_RUNTIME_EVENT; it must return 0. */
 static void is_woken(void)
 {
-	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK, 0), 0);
 	CHECK(scripted_replies(&child, 1000, &reply));
 	CHECK_IS(reply, 0);
 }
@@ -111,7 +111,7 @@ RULE_CHECK(runtime_disable_sleeps, debugged(&child, &kfd, RUNTIME_MASK, &events)
 RULE_CHECK(runtime_post_ahead_counts, start())
 {
 	for (int i = 0; i < 2; i++)
-		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK, 0), 0);
 	STEPS(&child, "r R");
 	CHECK_IS(dots(events), 2);
 	sleeps('r'); /* both posts are used up */
@@ -178,13 +178,12 @@ RULE_CHECK(runtime_disable_op_wakes_nobody, start())
  * another process returns only after the driver has received both. */
 static void sleeps_in_call(char step)
 {
-	struct kfd_ioctl_get_version_args version;
 	int unread;
 
 	scripted_send(&child, step);
 	CHECK(WITHIN(LATE_MS, !ioctl(child.child.to, FIONREAD, &unread) && !unread));
 	until_asleep(child.pid);
-	CHECK_IS(harness_ioctl(kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(harness_version(kfd), 0);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 }
 
@@ -206,6 +205,6 @@ RULE_CHECK(runtime_disable_resumes, debugged(&child, &kfd, RUNTIME_MASK, &events
 {
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	STEPS(&child, "w z");
-	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK, 0), 0);
 	STEPS(&child, "R W=1");
 }

@@ -158,10 +158,8 @@ void check_smi_process_end_at_exit(void)
 		SKIP("another process's events need CAP_SYS_ADMIN");
 	gpu_open(&gpu);
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_END));
-	child_start(&child, opens_device);
-	hear(child.from);
-	notify(child.to);
-	CHECK_IS(child_end(&child), 0);
+	device_child_start(&child);
+	device_child_end(&child);
 	check_line(fd, "d %x %s\n", child.pid);
 }
 
@@ -233,11 +231,9 @@ RULE_CHECK(smi_others_need_admin, gpu_open(&gpu))
 	before = smi_open(ALL_EVENTS);
 	admin = capabilities_drop(ADMIN) & ADMIN;
 	after = smi_open(ALL_EVENTS);
-	child_start(&child, opens_device);
-	hear(child.from);
+	device_child_start(&child);
 	check_silent(after);
 	if (admin)
 		check_line(before, "c %x %s\n", child.pid);
-	notify(child.to);
-	CHECK_IS(child_end(&child), 0);
+	device_child_end(&child);
 }

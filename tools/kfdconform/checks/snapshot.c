@@ -280,10 +280,7 @@ RULE_CHECK(device_snapshot_bad_buffer_is_efault, self_debug_open(0))
 
 static uint64_t topology(const char *key)
 {
-	uint64_t value = 0;
-
-	CHECK_IS(harness_node_number(self.gpu.shape.node, "properties", key, &value), 0);
-	return value;
+	return harness_property(self.gpu.shape.node, key);
 }
 
 static void first_device(void)

@@ -95,8 +95,7 @@ void check_proc_folder_comes_and_goes(void)
 {
 	struct child child;
 
-	child_start(&child, opens_device);
-	hear(child.from);
+	device_child_start(&child);
 	CHECK(proc_has(child.pid, "queues"));
 	kill(child.pid, SIGKILL);
 	child_end(&child);
@@ -148,12 +147,12 @@ RULE_CHECK(proc_queue_files_have_no_newline, gpu_open(&gpu))
 
 RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
 {
-	struct kfd_ioctl_update_queue_args a = {.queue_percentage = 100, .queue_priority = 7};
+	struct kfd_ioctl_update_queue_args a;
 	struct buffer ring;
 
 	queue_new(&gpu, &queue);
 	gtt_new(&gpu, 8 * RING_PACKETS * 64, &ring);
-	a.queue_id = queue.id;
+	a = queue_unchanged(&queue);
 	a.ring_base_address = (uint64_t)(uintptr_t)ring.cpu;
 	a.ring_size = 8 * RING_PACKETS * 64;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a), 0);
@@ -182,13 +181,11 @@ void check_proc_sdma_queue_is_type_1(void)
 /* Checks the type of an XGMI queue. */
 static void check_xgmi(const char *type)
 {
-	uint64_t engines = 0;
 	struct gpu_shape shape;
 	uint32_t id;
 
 	CHECK_IS(harness_shape(0, &shape), 0);
-	if (harness_node_number(shape.node, "properties", "num_sdma_xgmi_engines", &engines) ||
-	    !engines)
+	if (!harness_property(shape.node, "num_sdma_xgmi_engines"))
 		SKIP("the GPU has no XGMI engines");
 	id = queue_of_type(KFD_IOC_QUEUE_TYPE_SDMA_XGMI);
 	check_text(proc_text(getpid(), "queues/%u/type", id), type);
@@ -246,12 +243,10 @@ RULE_CHECK(proc_pasid_is_the_processs, gpu_open(&gpu))
 
 	snprintf(own, sizeof own, "%s", proc_text(getpid(), "pasid"));
 	CHECK(strtoul(own, NULL, 10) > 0);
-	child_start(&child, opens_device);
-	hear(child.from);
+	device_child_start(&child);
 	CHECK(strtoul(proc_text(child.pid, "pasid"), NULL, 10) > 0);
 	CHECK(strcmp(proc_text(child.pid, "pasid"), own));
-	notify(child.to);
-	CHECK_IS(child_end(&child), 0);
+	device_child_end(&child);
 }
 
 RULE_CHECK(proc_pasid_is_0, gpu_open(&gpu))

@@ -39,12 +39,17 @@ int harness_node_number(unsigned node, const char *file, const char *key, uint64
 	return r;
 }
 
-static uint32_t property(unsigned node, const char *key)
+uint64_t harness_property(unsigned node, const char *key)
 {
 	uint64_t value = 0;
 
 	CHECK_IS(harness_node_number(node, "properties", key, &value), 0);
-	return (uint32_t)value;
+	return value;
+}
+
+static uint32_t property(unsigned node, const char *key)
+{
+	return (uint32_t)harness_property(node, key);
 }
 
 /* Returns the node of the nth GPU, or -1 if there is none. A node without SIMDs is not counted,

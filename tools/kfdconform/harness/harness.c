@@ -31,6 +31,13 @@ int harness_ioctl(int fd, unsigned nr, void *arg, size_t size)
 	return r < 0 ? -errno : r;
 }
 
+int harness_version(int fd)
+{
+	struct kfd_ioctl_get_version_args version = {0};
+
+	return harness_ioctl(fd, KFDABI_GET_VERSION, &version, sizeof version);
+}
+
 int device_open(void)
 {
 	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
@@ -66,10 +73,9 @@ void gpu_open_without_vm(struct gpu_file *gpu)
 
 void gpu_acquire_vm(const struct gpu_file *gpu)
 {
-	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu->gpu_id,
-					       .drm_fd = (uint32_t)gpu->render};
-
-	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
+	CHECK_IS(HARNESS_CALL(gpu->kfd, KFDABI_ACQUIRE_VM, struct kfd_ioctl_acquire_vm_args,
+			      .gpu_id = gpu->gpu_id, .drm_fd = (uint32_t)gpu->render),
+		 0);
 }
 
 void gpu_open(struct gpu_file *gpu)
@@ -86,13 +92,25 @@ void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned n
 
 static int map_unmap(const struct gpu_file *gpu, uint64_t handle, unsigned nr)
 {
-	struct kfd_ioctl_map_memory_to_gpu_args a = {
-		.handle = handle,
-		.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu->gpu_id,
-		.n_devices = 1,
-	};
+	return HARNESS_CALL(gpu->kfd, nr, struct kfd_ioctl_map_memory_to_gpu_args, .handle = handle,
+			    .device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu->gpu_id,
+			    .n_devices = 1);
+}
 
-	return harness_ioctl(gpu->kfd, nr, &a, sizeof a);
+int memory_map(const struct gpu_file *gpu, uint64_t handle)
+{
+	return map_unmap(gpu, handle, KFDABI_MAP_MEMORY_TO_GPU);
+}
+
+int memory_unmap(const struct gpu_file *gpu, uint64_t handle)
+{
+	return map_unmap(gpu, handle, KFDABI_UNMAP_MEMORY_FROM_GPU);
+}
+
+int memory_free(const struct gpu_file *gpu, uint64_t handle)
+{
+	return HARNESS_CALL(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU,
+			    struct kfd_ioctl_free_memory_of_gpu_args, .handle = handle);
 }
 
 int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out)
@@ -116,7 +134,7 @@ int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct
 	CHECK(mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, gpu->render,
 		   (off_t)a.mmap_offset) == at);
 	*out = (struct buffer){.size = size, .handle = a.handle, .cpu = at};
-	CHECK_IS(map_unmap(gpu, a.handle, KFDABI_MAP_MEMORY_TO_GPU), 0);
+	CHECK_IS(memory_map(gpu, a.handle), 0);
 	return 0;
 }
 
@@ -134,11 +152,9 @@ void vram_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out)
 
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer)
 {
-	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = buffer->handle};
-
 	munmap(buffer->cpu, buffer->size);
-	map_unmap(gpu, buffer->handle, KFDABI_UNMAP_MEMORY_FROM_GPU);
-	return harness_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
+	memory_unmap(gpu, buffer->handle);
+	return memory_free(gpu, buffer->handle);
 }
 
 void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
@@ -198,21 +214,26 @@ void queue_new(const struct gpu_file *gpu, struct raw_queue *queue)
 
 int queue_destroy(const struct gpu_file *gpu, uint32_t id)
 {
-	struct kfd_ioctl_destroy_queue_args a = {.queue_id = id};
+	return HARNESS_CALL(gpu->kfd, KFDABI_DESTROY_QUEUE, struct kfd_ioctl_destroy_queue_args,
+			    .queue_id = id);
+}
 
-	return harness_ioctl(gpu->kfd, KFDABI_DESTROY_QUEUE, &a, sizeof a);
+struct kfd_ioctl_update_queue_args queue_unchanged(const struct raw_queue *queue)
+{
+	return (struct kfd_ioctl_update_queue_args){
+		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
+		.queue_id = queue->id,
+		.ring_size = RING_PACKETS * 64,
+		.queue_percentage = 100,
+		.queue_priority = 7,
+	};
 }
 
 int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent)
 {
-	struct kfd_ioctl_update_queue_args a = {
-		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
-		.queue_id = queue->id,
-		.ring_size = RING_PACKETS * 64,
-		.queue_percentage = percent,
-		.queue_priority = 7,
-	};
+	struct kfd_ioctl_update_queue_args a = queue_unchanged(queue);
 
+	a.queue_percentage = percent;
 	return harness_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
 }
 
@@ -289,12 +310,10 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
  * has handled what was due then. */
 bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
 {
-	struct kfd_ioctl_get_version_args version;
-
 	for (int i = 0; i < 2; i++) {
 		if (comes(value, wanted, ms / 2))
 			return false;
-		harness_ioctl(gpu->kfd, KFDABI_GET_VERSION, &version, sizeof version);
+		harness_version(gpu->kfd);
 	}
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) != wanted;
 }
@@ -378,10 +397,8 @@ static const uint64_t no_code_objects[5];
 
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
 {
-	struct kfdabi_runtime_enable a = {.r_debug = (uint64_t)(uintptr_t)no_code_objects,
-					  .mode_mask = mode};
-
-	return harness_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
+	return HARNESS_CALL(gpu->kfd, KFDABI_RUNTIME_ENABLE, struct kfdabi_runtime_enable,
+			    .r_debug = (uint64_t)(uintptr_t)no_code_objects, .mode_mask = mode);
 }
 
 int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
@@ -450,9 +467,10 @@ int trap_count(int kfd, pid_t pid)
 	return r ? r : (int)n;
 }
 
-int trap_send(int kfd, pid_t pid, uint64_t mask)
+int trap_send(int kfd, pid_t pid, uint64_t mask, uint32_t gpu_id)
 {
-	struct kfdabi_dbg_trap a = {.u.send_runtime_event = {.exception_mask = mask}};
+	struct kfdabi_dbg_trap a = {
+		.u.send_runtime_event = {.exception_mask = mask, .gpu_id = gpu_id}};
 
 	return dbg_call(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
 }
@@ -531,13 +549,25 @@ int run_in_child(void (*body)(void))
 	return status;
 }
 
-void opens_device(int from, int to)
+static void opens_device(int from, int to)
 {
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	notify(to);
 	hear(from);
+}
+
+void device_child_start(struct child *child)
+{
+	child_start(child, opens_device);
+	hear(child->from);
+}
+
+void device_child_end(struct child *child)
+{
+	notify(child->to);
+	CHECK_IS(child_end(child), 0);
 }
 
 void seize(pid_t pid)

@@ -128,6 +128,10 @@ struct raw_queue {
 
 /* Calls a KFD ioctl. Returns >= 0 or a negative errno. */
 int harness_ioctl(int fd, unsigned nr, void *arg, size_t size);
+/* The same with the fields of a struct of the type, for a call without results in that struct. */
+#define HARNESS_CALL(fd, nr, type, ...) harness_ioctl(fd, nr, &(type){__VA_ARGS__}, sizeof(type))
+/* GET_VERSION, as a call that needs no arguments. */
+int harness_version(int fd);
 /* gpu_info.c: describes the nth GPU, counted from 0. Returns 0, or -ENODEV if there is none. */
 int harness_shape(unsigned nth, struct gpu_shape *out);
 /* Describes the machine for kfdabi_rule_applies(). Returns 0, or -ENODEV if there is no GPU. */
@@ -135,6 +139,8 @@ int harness_machine(struct kfdabi_machine *out);
 /* Reads a number from a file of a topology node: the whole file (key NULL), or the value after a
  * key. Returns 0 or a negative errno. */
 int harness_node_number(unsigned node, const char *file, const char *key, uint64_t *out);
+/* Returns a property of a node, which must have it. */
+uint64_t harness_property(unsigned node, const char *key);
 /* Returns whether the driver is kfdsim. */
 bool harness_simulated(void);
 /* Returns an integer of simulation.json after all earlier calls are counted in it; takes
@@ -159,6 +165,10 @@ int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct
 /* The same for system memory, and for VRAM that the CPU can map; it must succeed. */
 void gtt_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
 void vram_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
+/* MAP_MEMORY and UNMAP_MEMORY with this GPU, and FREE_MEMORY. */
+int memory_map(const struct gpu_file *gpu, uint64_t handle);
+int memory_unmap(const struct gpu_file *gpu, uint64_t handle);
+int memory_free(const struct gpu_file *gpu, uint64_t handle);
 /* Unmaps and frees a buffer. */
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer);
 /* queue_args() allocates the buffers of an AQL queue and fills in the arguments of CREATE_QUEUE,
@@ -170,6 +180,8 @@ int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 /* queue_args() and queue_create() of an AQL queue. */
 void queue_new(const struct gpu_file *gpu, struct raw_queue *queue);
 int queue_destroy(const struct gpu_file *gpu, uint32_t id);
+/* Returns the arguments of an UPDATE_QUEUE that changes nothing. */
+struct kfd_ioctl_update_queue_args queue_unchanged(const struct raw_queue *queue);
 /* UPDATE_QUEUE with the unchanged ring and this percentage. */
 int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent);
 /* Writes a packet (64 bytes; the header last) and the write pointer without ringing the
@@ -238,8 +250,8 @@ int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapsho
 		  uint32_t *n);
 /* Returns the number of queues, by a snapshot without room. */
 int trap_count(int kfd, pid_t pid);
-/* SEND_RUNTIME_EVENT with these exceptions. */
-int trap_send(int kfd, pid_t pid, uint64_t mask);
+/* SEND_RUNTIME_EVENT with these exceptions; gpu_id: of a device's exception, otherwise 0. */
+int trap_send(int kfd, pid_t pid, uint64_t mask, uint32_t gpu_id);
 
 /* A child that runs body(), and a pair of pipes for one-byte messages with it. The child exits with
  * 0 when body() returns. */
@@ -259,8 +271,9 @@ bool readable_within(int fd, unsigned ms);
 int child_end(struct child *child);
 /* Runs body() in a child without pipes and returns its wait status. */
 int run_in_child(void (*body)(void));
-/* A body() for child_start(): opens the device and waits for a byte. */
-void opens_device(int from, int to);
+/* Starts a child that opens the device, and returns when it has; lets it end, with status 0. */
+void device_child_start(struct child *child);
+void device_child_end(struct child *child);
 void seize(pid_t pid); /* become the tracer of the process */
 
 #endif

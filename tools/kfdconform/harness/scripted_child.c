@@ -113,8 +113,6 @@ static int memory_event(unsigned ms)
 /* Executes a command on the scripted child's own device; -ENOSYS if it is none. */
 static int on_own_device(char what)
 {
-	struct kfd_ioctl_get_version_args version = {0};
-
 	switch (what) {
 	case 'o':
 		/* A process has one VM per GPU, through the first render node, so only /dev/kfd
@@ -127,7 +125,7 @@ static int on_own_device(char what)
 	case 'c':
 		return close(self.gpu.kfd);
 	case 'u':
-		return harness_ioctl(self.gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version);
+		return harness_version(self.gpu.kfd);
 	case 'r':
 		return runtime_enable(&self.gpu,
 				      KFDABI_RUNTIME_MODE_ENABLE | KFDABI_RUNTIME_MODE_TTMP_SAVE);
@@ -217,7 +215,7 @@ static int on_target(char what)
 	case 'n':
 		return trap_count(self.gpu.kfd, self.target);
 	case 'V':
-		return trap_send(self.gpu.kfd, self.target, RUNTIME_MASK);
+		return trap_send(self.gpu.kfd, self.target, RUNTIME_MASK, 0);
 	case '2':
 		return in_thread('E');
 	case 'N':
@@ -393,11 +391,6 @@ void scripted_kill(struct scripted_child *scripted)
 {
 	CHECK(!kill(scripted->pid, SIGKILL));
 	CHECK(WIFSIGNALED(child_end(&scripted->child)));
-}
-
-void scripted_end(struct scripted_child *scripted)
-{
-	CHECK_IS(child_end(&scripted->child), 0);
 }
 
 void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd)

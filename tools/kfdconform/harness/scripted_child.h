@@ -56,8 +56,6 @@ void scripted_aim(struct scripted_child *scripted, pid_t pid);
 void scripted_kill(struct scripted_child *scripted);
 /* If the traced process has stopped at a signal, delivers the signal and continues the process. */
 void let_go_on(pid_t pid);
-/* Ends the scripted child by closing its pipe; its exit status must be 0. */
-void scripted_end(struct scripted_child *scripted);
 
 /* Calls ENABLE on a process at runtime state 1 (enabled). On a GPU that allows only one debugged
  * process, the session of an earlier check may not have ended completely. In that case the call is

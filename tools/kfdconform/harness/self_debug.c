@@ -142,14 +142,10 @@ struct signal *self_debug_suspend_at_work(struct raw_queue *queue, double *ms)
 
 int self_debug_update(const struct raw_queue *queue, bool ring, uint32_t percent)
 {
-	struct kfd_ioctl_update_queue_args a = {
-		.ring_base_address = ring ? (uint64_t)(uintptr_t)queue->ring.cpu : 0,
-		.queue_id = queue->id,
-		.ring_size = RING_PACKETS * 64,
-		.queue_percentage = percent,
-		.queue_priority = 7,
-	};
+	struct kfd_ioctl_update_queue_args a = queue_unchanged(queue);
 
+	a.ring_base_address *= ring;
+	a.queue_percentage = percent;
 	return harness_ioctl(self.gpu.kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
 }
 
