@@ -131,9 +131,10 @@ RULE_CHECK(save_area_header_tells_the_live_state, self_debug_open(1))
 	CHECK(self_debug_done(work));
 }
 
-/* ---- GET_QUEUE_WAVE_STATE of a queue that is not on the GPU ---- */
+/* ---- GET_QUEUE_WAVE_STATE ---- */
 
 #define HEADER_BYTES 16u
+#define NO_QUEUE 1000u
 
 /* What GET_QUEUE_WAVE_STATE has copied last. */
 static struct {
@@ -141,11 +142,11 @@ static struct {
 } sizes;
 
 /* GET_QUEUE_WAVE_STATE: copies the saved state to `to`. */
-static int wave_state(const struct raw_queue *queue, void *to)
+static int wave_state(uint32_t id, void *to)
 {
 	struct kfd_ioctl_get_queue_wave_state_args args = {
-		.ctl_stack_address = (uint64_t)(uintptr_t)to, .queue_id = queue->id};
-	int r = harness_ioctl(queue->gpu->kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
+		.ctl_stack_address = (uint64_t)(uintptr_t)to, .queue_id = id};
+	int r = harness_ioctl(self.gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
 
 	sizes.stack = args.ctl_stack_used_size;
 	sizes.waves = args.save_area_used_size;
@@ -159,12 +160,12 @@ RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
 	struct raw_queue *queue = &self.queues[0];
 
 	self_debug_suspend_one(queue);
-	CHECK_IS(wave_state(queue, queue->save.cpu), 0);
+	CHECK_IS(wave_state(queue->id, queue->save.cpu), 0);
 	CHECK_IS(sizes.stack, 0);
 	CHECK_IS(sizes.waves, 0);
 	self_debug_resume_one(queue);
 	work = self_debug_suspend_at_work(queue, &left);
-	CHECK_IS(wave_state(queue, queue->save.cpu), 0);
+	CHECK_IS(wave_state(queue->id, queue->save.cpu), 0);
 	CHECK(sizes.stack > 0 && sizes.stack <= self.gpu.shape.ctl_stack_bytes);
 	CHECK(sizes.waves > 0 && sizes.waves <= self.gpu.shape.cwsr_bytes);
 	self_debug_resume_one(queue);
@@ -181,7 +182,7 @@ RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++)
 		memset(to + (uint64_t)xcc * shape->cwsr_bytes, FILL, HEADER_BYTES);
 	self_debug_suspend_one(&self.queues[0]);
-	CHECK_IS(wave_state(&self.queues[0], to), 0);
+	CHECK_IS(wave_state(self.queues[0].id, to), 0);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++) {
 		memcpy(header, to + (uint64_t)xcc * shape->cwsr_bytes, sizeof header);
 		CHECK_IS(header[0] + header[1], shape->ctl_stack_bytes); /* offset and size */
@@ -192,5 +193,27 @@ RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 RULE_CHECK(wave_state_into_nothing_is_efault, self_debug_open(1))
 {
 	self_debug_suspend_one(&self.queues[0]);
-	CHECK_IS(wave_state(&self.queues[0], NULL), -EFAULT);
+	CHECK_IS(wave_state(self.queues[0].id, NULL), -EFAULT);
+}
+
+RULE_CHECK(wave_state_of_unknown_queue_is_efault, self_debug_open(1))
+{
+	CHECK_IS(wave_state(NO_QUEUE, self.queues[0].save.cpu), -EFAULT);
+}
+
+RULE_CHECK(wave_state_is_of_compute_queues, self_debug_open(1))
+{
+	struct kfdabi_create_queue create;
+	struct raw_queue sdma;
+
+	queue_args(&self.gpu, &sdma, &create);
+	create.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
+	create.queue_percentage = 0;
+	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_CREATE_QUEUE, &create, sizeof create), 0);
+	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu), -EINVAL);
+}
+
+RULE_CHECK(wave_state_is_of_stopped_queues, self_debug_open(1))
+{
+	CHECK_IS(wave_state(self.queues[0].id, self.queues[0].save.cpu), -EINVAL);
 }

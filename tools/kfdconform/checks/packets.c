@@ -39,16 +39,6 @@ static void add_pred_exec(struct packets *packets, uint32_t xccs, uint32_t dword
 	add(packets, xccs << 24 | dwords);
 }
 
-static void pm4_queue(struct raw_queue *queue)
-{
-	struct kfdabi_create_queue args;
-
-	queue_args(&self.gpu, queue, &args);
-	memset(queue->ring.cpu, 0, queue->ring.size);
-	args.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE;
-	CHECK_IS(queue_create(&self.gpu, queue, &args), 0);
-}
-
 /* Submits the packets and rings the doorbell. */
 static void submit(struct raw_queue *queue, const struct packets *packets)
 {
@@ -65,7 +55,7 @@ RULE_CHECK(pred_exec_is_for_the_xccs_it_names, self_debug_prepare())
 	struct raw_queue queue;
 	volatile int64_t *cells = &self.signals[0].value;
 
-	pm4_queue(&queue);
+	queue_new_of_type(&self.gpu, &queue, KFD_IOC_QUEUE_TYPE_COMPUTE);
 	/* One write for the first XCC, one for no XCC, and one after both. */
 	add_pred_exec(&packets, 1, WRITE_DWORDS);
 	add_write(&packets, &cells[0], 1);

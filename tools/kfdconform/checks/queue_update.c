@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, GET_QUEUE_WAVE_STATE. */
+/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -223,33 +223,4 @@ RULE_CHECK(gws_goes_with_its_queue, begin_gws())
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	CHECK_IS(gws(other.id, all_gws), 0);
-}
-
-static int wave_state(uint32_t id, void *area)
-{
-	return HARNESS_CALL(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE,
-			    struct kfd_ioctl_get_queue_wave_state_args,
-			    .ctl_stack_address = (uint64_t)(uintptr_t)area, .queue_id = id);
-}
-
-RULE_CHECK(wave_state_of_unknown_queue_is_efault, begin())
-{
-	CHECK_IS(wave_state(NO_QUEUE, queue.save.cpu), -EFAULT);
-}
-
-RULE_CHECK(wave_state_is_of_compute_queues, begin())
-{
-	struct kfdabi_create_queue create;
-	struct raw_queue sdma;
-
-	queue_args(&gpu, &sdma, &create);
-	create.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
-	create.queue_percentage = 0;
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &create, sizeof create), 0);
-	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu), -EINVAL);
-}
-
-RULE_CHECK(wave_state_is_of_stopped_queues, begin())
-{
-	CHECK_IS(wave_state(queue.id, queue.save.cpu), -EINVAL);
 }

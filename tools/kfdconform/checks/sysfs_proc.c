@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The files of kfd/proc in sysfs (the driver's kfd_process.c). */
+/* The files of kfd/proc in sysfs (the driver's kfd_process.c), and the topology
+ * (kfd_topology.c). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #define BUSY_DISPATCHES 32 /* of 200 ms each */
 /* For what the driver does after the event and for what kfdsim samples. */
 #define LATE_MS 1000u
+#define CAP_DEBUG (1u << 15) /* HSA_CAP_TRAP_DEBUG_SUPPORT */
 
 static struct raw_queue queue;
 
@@ -159,58 +161,38 @@ RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
 	check_number(proc_text(getpid(), "queues/%u/size", queue.id), a.ring_size, "");
 }
 
-/* Creates a queue of a type for which the arguments of a compute queue are valid. */
-static uint32_t queue_of_type(uint32_t type)
+RULE_CHECK(proc_sdma_queue_is_type_1, gpu_open(&gpu))
 {
-	struct kfdabi_create_queue args;
-
-	gpu_open(&gpu);
-	queue_args(&gpu, &queue, &args);
-	args.queue_type = type;
-	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
-	return queue.id;
-}
-
-void check_proc_sdma_queue_is_type_1(void)
-{
-	uint32_t id = queue_of_type(KFD_IOC_QUEUE_TYPE_SDMA);
-
-	check_text(proc_text(getpid(), "queues/%u/type", id), "1");
+	queue_new_of_type(&gpu, &queue, KFD_IOC_QUEUE_TYPE_SDMA);
+	check_text(proc_text(getpid(), "queues/%u/type", queue.id), "1");
 }
 
 /* Checks the type of an XGMI queue. */
 static void check_xgmi(const char *type)
 {
-	struct gpu_shape shape;
-	uint32_t id;
-
-	CHECK_IS(harness_shape(0, &shape), 0);
-	if (!harness_property(shape.node, "num_sdma_xgmi_engines"))
+	if (!harness_property(gpu.shape.node, "num_sdma_xgmi_engines"))
 		SKIP("the GPU has no XGMI engines");
-	id = queue_of_type(KFD_IOC_QUEUE_TYPE_SDMA_XGMI);
-	check_text(proc_text(getpid(), "queues/%u/type", id), type);
+	queue_new_of_type(&gpu, &queue, KFD_IOC_QUEUE_TYPE_SDMA_XGMI);
+	check_text(proc_text(getpid(), "queues/%u/type", queue.id), type);
 }
 
-void check_proc_xgmi_queue_is_type_4(void)
+RULE_CHECK(proc_xgmi_queue_is_type_4, gpu_open(&gpu))
 {
 	check_xgmi("4");
 }
 
-void check_proc_xgmi_queue_is_type_3(void)
+RULE_CHECK(proc_xgmi_queue_is_type_3, gpu_open(&gpu))
 {
 	check_xgmi("3");
 }
 
 RULE_CHECK(proc_id_used_again_tells_the_new_queue, gpu_open(&gpu))
 {
-	struct kfdabi_create_queue args;
 	struct raw_queue first, second;
 
 	queue_new(&gpu, &first);
 	CHECK_IS(queue_destroy(&gpu, first.id), 0);
-	queue_args(&gpu, &second, &args);
-	args.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
-	CHECK_IS(queue_create(&gpu, &second, &args), 0);
+	queue_new_of_type(&gpu, &second, KFD_IOC_QUEUE_TYPE_SDMA);
 	CHECK_IS(second.id, first.id);
 	check_text(proc_text(getpid(), "queues/%u/type", second.id), "1");
 }
@@ -314,4 +296,35 @@ RULE_CHECK(proc_evicted_ms_excludes_suspension, busy_start())
 	sleep_ms(20);
 	self_debug_resume_one(&self.queues[0]);
 	check_text(proc_text(getpid(), "stats_%u/evicted_ms", self.gpu.gpu_id), "0\n");
+}
+
+/* ---- topology ---- */
+
+void check_topology_cpu_has_no_gpu_id(void)
+{
+	uint64_t id;
+	unsigned node = 0;
+
+	for (; !harness_node_number(node, "gpu_id", NULL, &id); node++)
+		CHECK((harness_property(node, "simd_count") != 0) == (id != 0));
+	CHECK(node > 0);
+}
+
+void check_topology_gpu_names_its_render_node(void)
+{
+	struct gpu_shape shape;
+	char path[64];
+
+	for (unsigned nth = 0; !harness_shape(nth, &shape); nth++) {
+		snprintf(path, sizeof path, "/dev/dri/renderD%u", shape.render_minor);
+		CHECK(!access(path, F_OK));
+	}
+}
+
+void check_topology_gpu_can_be_debugged(void)
+{
+	struct gpu_shape shape;
+
+	for (unsigned nth = 0; !harness_shape(nth, &shape); nth++)
+		CHECK(harness_property(shape.node, "capability") & CAP_DEBUG);
 }

@@ -212,6 +212,16 @@ void queue_new(const struct gpu_file *gpu, struct raw_queue *queue)
 	CHECK_IS(queue_create(gpu, queue, &args), 0);
 }
 
+void queue_new_of_type(const struct gpu_file *gpu, struct raw_queue *queue, uint32_t type)
+{
+	struct kfdabi_create_queue args;
+
+	queue_args(gpu, queue, &args);
+	memset(queue->ring.cpu, 0, queue->ring.size);
+	args.queue_type = type;
+	CHECK_IS(queue_create(gpu, queue, &args), 0);
+}
+
 int queue_destroy(const struct gpu_file *gpu, uint32_t id)
 {
 	return HARNESS_CALL(gpu->kfd, KFDABI_DESTROY_QUEUE, struct kfd_ioctl_destroy_queue_args,

@@ -177,8 +177,10 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 		struct kfdabi_create_queue *args);
 int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 		 struct kfdabi_create_queue *args);
-/* queue_args() and queue_create() of an AQL queue. */
+/* queue_args() and queue_create() of an AQL queue; of another type, with the same arguments and an
+ * empty ring. */
 void queue_new(const struct gpu_file *gpu, struct raw_queue *queue);
+void queue_new_of_type(const struct gpu_file *gpu, struct raw_queue *queue, uint32_t type);
 int queue_destroy(const struct gpu_file *gpu, uint32_t id);
 /* Returns the arguments of an UPDATE_QUEUE that changes nothing. */
 struct kfd_ioctl_update_queue_args queue_unchanged(const struct raw_queue *queue);
