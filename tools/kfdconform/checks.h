@@ -23,5 +23,13 @@ extern struct gpu_file gpu; /* as the check itself has opened it */
 		test_##id();                                                                       \
 	}                                                                                          \
 	static void test_##id(void)
+/* Defines check_ID(), which makes the call `prepare` and then checks one value. */
+#define RULE_IS(id, prepare, expression, wanted)                                                   \
+	void check_##id(void)                                                                      \
+	{                                                                                          \
+		prepare;                                                                           \
+		check_is(__FILE__, __LINE__, #expression, (long long)(expression),                 \
+			 (long long)(wanted));                                                     \
+	}
 
 #endif

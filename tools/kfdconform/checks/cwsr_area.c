@@ -196,10 +196,10 @@ RULE_CHECK(wave_state_into_nothing_is_efault, self_debug_open(1))
 	CHECK_IS(wave_state(self.queues[0].id, NULL), -EFAULT);
 }
 
-RULE_CHECK(wave_state_of_unknown_queue_is_efault, self_debug_open(1))
-{
-	CHECK_IS(wave_state(NO_QUEUE, self.queues[0].save.cpu), -EFAULT);
-}
+RULE_IS(wave_state_of_unknown_queue_is_efault, self_debug_open(1),
+	wave_state(NO_QUEUE, self.queues[0].save.cpu), -EFAULT)
+RULE_IS(wave_state_is_of_stopped_queues, self_debug_open(1),
+	wave_state(self.queues[0].id, self.queues[0].save.cpu), -EINVAL)
 
 RULE_CHECK(wave_state_is_of_compute_queues, self_debug_open(1))
 {
@@ -211,9 +211,4 @@ RULE_CHECK(wave_state_is_of_compute_queues, self_debug_open(1))
 	create.queue_percentage = 0;
 	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_CREATE_QUEUE, &create, sizeof create), 0);
 	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu), -EINVAL);
-}
-
-RULE_CHECK(wave_state_is_of_stopped_queues, self_debug_open(1))
-{
-	CHECK_IS(wave_state(self.queues[0].id, self.queues[0].save.cpu), -EINVAL);
 }

@@ -14,15 +14,14 @@
 #define DIMENSION_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID)
 #define ALL_MASK (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
-static int kfd, events;
+static int events;
 static struct scripted_child child;
 
 /* SET_EXCEPTIONS_ENABLED on the target. */
 static int set_enabled(uint64_t mask)
 {
-	struct kfdabi_dbg_trap a = {.u.set_exceptions_enabled.exception_mask = mask};
-
-	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED);
+	return DBG_CALL(gpu.kfd, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED,
+			.u.set_exceptions_enabled.exception_mask = mask);
 }
 
 /* What the last QUERY_DEBUG_EVENT has returned. */
@@ -36,7 +35,7 @@ static int query(uint64_t clear)
 {
 	struct kfdabi_dbg_trap a = {
 		.u.query_event = {.exception_mask = clear, .gpu_id = 77, .queue_id = 77}};
-	int r = dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_DEBUG_EVENT);
+	int r = dbg_call(gpu.kfd, &a, child.pid, KFDABI_TRAP_QUERY_DEBUG_EVENT);
 
 	event.status = a.u.query_event.exception_mask;
 	event.gpu_id = a.u.query_event.gpu_id;
@@ -56,7 +55,7 @@ static int query_info(uint32_t code, uint32_t source, void *at, bool clear)
 						     .source_id = source,
 						     .exception_code = code,
 						     .clear_exception = clear}};
-	int r = dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO);
+	int r = dbg_call(gpu.kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO);
 
 	size = a.u.query_info.info_size;
 	return r;
@@ -82,7 +81,7 @@ static int dots_within(unsigned ms)
 /* Starts a session with one queue whose NEW exception is cleared. */
 static void start(uint64_t mask)
 {
-	debugged(&child, &kfd, mask | NEW_MASK, &events);
+	debugged(&child, &gpu.kfd, mask | NEW_MASK, &events);
 	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(set_enabled(mask), 0);
 	CHECK_IS(dots(events), 0);
@@ -103,21 +102,21 @@ RULE_CHECK(dbg_fd_not_subscribed_no_dot, start(RUNTIME_MASK))
 	CHECK_IS(dots(events), 0);
 }
 
-RULE_CHECK(dbg_fd_pending_at_enable_no_dot, debugged(&child, &kfd, NEW_MASK, &events))
+RULE_CHECK(dbg_fd_pending_at_enable_no_dot, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(query(0), 0); /* although it is pending */
 	CHECK(event.status & NEW_MASK);
 }
 
-RULE_CHECK(dbg_fd_hangs_up_at_disable, debugged(&child, &kfd, NEW_MASK, &events))
+RULE_CHECK(dbg_fd_hangs_up_at_disable, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(dots(events), 0);
-	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 	CHECK_IS(dots_within(1000), -1);
 }
 
-RULE_CHECK(dbg_fd_hangs_up_at_exit, debugged(&child, &kfd, NEW_MASK, &events))
+RULE_CHECK(dbg_fd_hangs_up_at_exit, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(dots(events), 0);
 	scripted_kill(&child);
@@ -128,10 +127,9 @@ RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&gpu))
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
-	kfd = gpu.kfd;
 	scripted_start(&child, "or");
 	seize(child.pid);
-	CHECK_IS(trap_enable(kfd, child.pid, NEW_MASK, fd, NULL), 0);
+	CHECK_IS(trap_enable(gpu.kfd, child.pid, NEW_MASK, fd, NULL), 0);
 	CHECK_IS(scripted_do(&child, 'q'), 0);
 	CHECK_IS(dots(fd), 0);
 }
@@ -151,10 +149,9 @@ RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&gpu))
 
 RULE_CHECK(exceptions_need_a_session, gpu_open(&gpu))
 {
-	kfd = gpu.kfd;
 	scripted_start(&child, "orqqd");
 	seize(child.pid);
-	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, NULL), 0);
+	CHECK_IS(trap_enable(gpu.kfd, child.pid, ALL_MASK, STDERR_FILENO, NULL), 0);
 	CHECK_IS(query(ALL_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK);
 	CHECK_IS(event.queue_id, 0);
@@ -211,7 +208,7 @@ RULE_CHECK(query_event_clears_given_bits, start(NEW_MASK | RUNTIME_MASK))
 	CHECK_IS(query(0), -EAGAIN);
 }
 
-RULE_CHECK(query_event_queues_then_process, debugged(&child, &kfd, ALL_MASK, &events))
+RULE_CHECK(query_event_queues_then_process, debugged(&child, &gpu.kfd, ALL_MASK, &events))
 {
 	scripted_send(&child, 'R'); /* this call sleeps; the process has an exception then */
 	CHECK_IS(dots_within(1000), 1);
@@ -226,12 +223,12 @@ RULE_CHECK(query_event_queues_then_process, debugged(&child, &kfd, ALL_MASK, &ev
 void check_query_info_null_is_einval(void)
 {
 	size = 0;
-	debugged(&child, &kfd, NEW_MASK, NULL);
+	debugged(&child, &gpu.kfd, NEW_MASK, NULL);
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, NULL, false), -EINVAL);
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
-RULE_CHECK(query_info_bad_source_is_einval, debugged(&child, &kfd, NEW_MASK, NULL))
+RULE_CHECK(query_info_bad_source_is_einval, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
 {
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 5, room, false), -EINVAL);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, 1, room, false), -EINVAL);
@@ -239,7 +236,7 @@ RULE_CHECK(query_info_bad_source_is_einval, debugged(&child, &kfd, NEW_MASK, NUL
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
-RULE_CHECK(query_info_not_raised_is_enodata, debugged(&child, &kfd, NEW_MASK, NULL))
+RULE_CHECK(query_info_not_raised_is_enodata, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
 {
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_WAVE_TRAP, 0, room, false), -ENODATA);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, gpu_id(), room, false), -ENODATA);
@@ -251,7 +248,7 @@ void check_query_info_runtime(void)
 	struct kfdabi_runtime_info info = {.runtime_state = 77};
 
 	size = sizeof info;
-	debugged(&child, &kfd, RUNTIME_MASK, &events);
+	debugged(&child, &gpu.kfd, RUNTIME_MASK, &events);
 	scripted_send(&child, 'R');
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, &info, false), 0);
@@ -259,7 +256,7 @@ void check_query_info_runtime(void)
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 }
 
-RULE_CHECK(query_info_clears_on_demand, debugged(&child, &kfd, NEW_MASK, NULL))
+RULE_CHECK(query_info_clears_on_demand, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
 {
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, i == 1), 0);
@@ -284,7 +281,7 @@ RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 	CHECK_IS(event.status, DIMENSION_MASK);
 	CHECK_IS(scripted_do(&child, 'p'), 0);
 	/* The debugger can pass the error on to the runtime. */
-	CHECK_IS(trap_send(kfd, child.pid, DIMENSION_MASK, 0), 0);
+	CHECK_IS(trap_send(gpu.kfd, child.pid, DIMENSION_MASK, 0), 0);
 	CHECK_IS(scripted_do(&child, 'B'), 1);
 }
 
@@ -316,19 +313,14 @@ RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
 {
 	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(trap_send(kfd, child.pid, MEMORY_MASK, gpu_id()), 0);
+	CHECK_IS(trap_send(gpu.kfd, child.pid, MEMORY_MASK, gpu_id()), 0);
 	CHECK_IS(scripted_do(&child, 'C'), 1);
 }
 
-RULE_CHECK(send_event_unknown_gpu_is_enodev, start(0))
-{
-	CHECK_IS(trap_send(kfd, child.pid, MEMORY_MASK, 1), -ENODEV);
-}
+RULE_IS(send_event_unknown_gpu_is_enodev, start(0), trap_send(gpu.kfd, child.pid, MEMORY_MASK, 1),
+	-ENODEV)
 
-RULE_CHECK(send_event_unknown_queue_is_0, start(0))
-{
-	struct kfdabi_dbg_trap a = {
-		.u.send_runtime_event = {.exception_mask = DIMENSION_MASK, .queue_id = 9}};
-
-	CHECK_IS(dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
-}
+RULE_IS(send_event_unknown_queue_is_0, start(0),
+	DBG_CALL(gpu.kfd, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT,
+		 .u.send_runtime_event = {.exception_mask = DIMENSION_MASK, .queue_id = 9}),
+	0)

@@ -10,35 +10,26 @@
 
 #define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
 
-static int kfd;
 /* The target, its debugger, and a process that is neither. */
 static struct scripted_child child, debugger, stranger;
 
-static void open_own(void)
-{
-	gpu_open(&gpu);
-	kfd = gpu.kfd;
-}
-
 static int enable(pid_t pid)
 {
-	return trap_enable(kfd, pid, 0, STDERR_FILENO, NULL);
+	return trap_enable(gpu.kfd, pid, 0, STDERR_FILENO, NULL);
 }
 
 /* Any DBG_TRAP operation with zero arguments. */
 static int operate(pid_t pid, uint32_t op)
 {
-	struct kfdabi_dbg_trap a = {0};
-
-	return dbg_call(kfd, &a, pid, op);
+	return DBG_CALL(gpu.kfd, pid, op, 0);
 }
 
 static int count(pid_t pid)
 {
-	return trap_count(kfd, pid);
+	return trap_count(gpu.kfd, pid);
 }
 
-RULE_CHECK(debug_unknown_pid_is_esrch, open_own())
+RULE_CHECK(debug_unknown_pid_is_esrch, gpu_open(&gpu))
 {
 	CHECK_IS(enable(NO_PID), -ESRCH);
 	CHECK_IS(count(NO_PID), -ESRCH);
@@ -49,49 +40,49 @@ static pid_t outside;
 /* Runs as pid 1 of a PID namespace of its own. */
 static void inner(void)
 {
-	open_own();
+	gpu_open(&gpu);
 	CHECK_IS(getpid(), 1);
 	CHECK_IS(enable(1), 0);
 	CHECK_IS(count(1), 0);
 	CHECK_IS(count(outside), -ESRCH);
-	CHECK_IS(trap_disable(kfd, 1), 0);
+	CHECK_IS(trap_disable(gpu.kfd, 1), 0);
 }
 
 void check_debug_pid_is_of_callers_namespace(void)
 {
 	outside = getpid();
-	open_own();
+	gpu_open(&gpu);
 	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
 		SKIP("a pid namespace cannot be created");
 	CHECK_IS(run_in_child(inner), 0);
 }
 
-RULE_CHECK(debug_target_without_kfd_is_esrch, open_own())
+RULE_CHECK(debug_target_without_kfd_is_esrch, gpu_open(&gpu))
 {
 	scripted_start(&child, "");
 	CHECK_IS(enable(child.pid), -ESRCH);
 }
 
-RULE_CHECK(debug_tracer_makes_kfd_process, open_own())
+RULE_CHECK(debug_tracer_makes_kfd_process, gpu_open(&gpu))
 {
 	scripted_start(&child, "");
 	seize(child.pid);
 	/* Only ENABLE makes a KFD process of its target. */
-	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), -ESRCH);
 	CHECK_IS(enable(child.pid), 0);
 	CHECK_IS(count(child.pid), 0);
-	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 }
 
-RULE_CHECK(debug_any_thread_names_target, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_any_thread_names_target, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	pid_t tid = scripted_do(&child, 't');
 
 	CHECK_IS(count(tid), 1);
-	CHECK_IS(clear_and_suspend(kfd, tid), 1);
+	CHECK_IS(clear_and_suspend(gpu.kfd, tid), 1);
 }
 
-RULE_CHECK(debug_exited_leader_is_esrch, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_exited_leader_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	pid_t tid = scripted_do(&child, 't');
 
@@ -101,7 +92,7 @@ RULE_CHECK(debug_exited_leader_is_esrch, debugged(&child, &kfd, 0, NULL))
 	CHECK(count(tid) != -ESRCH);
 }
 
-RULE_CHECK(debug_zombie_target_is_esrch, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_zombie_target_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	siginfo_t info;
 
@@ -109,10 +100,10 @@ RULE_CHECK(debug_zombie_target_is_esrch, debugged(&child, &kfd, 0, NULL))
 	CHECK(!waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT));
 	CHECK_IS(enable(child.pid), -ESRCH);
 	CHECK_IS(count(child.pid), -ESRCH);
-	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), -ESRCH);
 }
 
-RULE_CHECK(debug_stranger_is_eperm, open_own())
+RULE_CHECK(debug_stranger_is_eperm, gpu_open(&gpu))
 {
 	scripted_start(&child, "or");
 	CHECK_IS(enable(child.pid), -EPERM);
@@ -127,7 +118,7 @@ static void start(struct scripted_child *other)
 	scripted_aim(other, child.pid);
 }
 
-RULE_CHECK(debug_stranger_with_session_is_eperm, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_stranger_with_session_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
@@ -136,7 +127,7 @@ RULE_CHECK(debug_stranger_with_session_is_eperm, debugged(&child, &kfd, 0, NULL)
 	CHECK_IS(count(child.pid), 1);
 }
 
-RULE_CHECK(debug_permission_before_session, open_own())
+RULE_CHECK(debug_permission_before_session, gpu_open(&gpu))
 {
 	scripted_start(&child, "o");
 	CHECK_IS(count(child.pid), -EPERM);
@@ -164,7 +155,7 @@ void check_debug_detached_is_eperm(void)
 	CHECK_IS(scripted_do(&debugger, 'D'), 0);
 }
 
-RULE_CHECK(debug_disable_open_to_all, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_disable_open_to_all, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), 0);
@@ -188,14 +179,14 @@ void check_debug_owner_may_detach(void)
 	CHECK_IS(scripted_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
 }
 
-RULE_CHECK(debug_disable_by_stranger_is_eperm, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_disable_by_stranger_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), -EPERM);
 	CHECK_IS(count(child.pid), 1);
 }
 
-RULE_CHECK(debug_child_of_owner_is_eperm, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_child_of_owner_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger); /* a child of this process, which owns the session */
 	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
@@ -212,42 +203,42 @@ void check_debug_failed_enable_authorises(void)
 	STEPS(&debugger, "T E");
 }
 
-RULE_CHECK(debug_self_needs_no_tracer, open_own())
+RULE_CHECK(debug_self_needs_no_tracer, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info;
 
-	CHECK_IS(trap_enable(kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 	CHECK_IS(count(getpid()), 0);
-	CHECK_IS(trap_disable(kfd, getpid()), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 }
 
 /* The target uses its own file descriptor and traces no process. */
-RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &kfd, 0, NULL))
+RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &gpu.kfd, 0, NULL))
 {
-	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
 	scripted_aim(&child, child.pid);
 	STEPS(&child, "n=1 w z D W=1");
-	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
-	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, NULL), 0);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), -EINVAL);
+	CHECK_IS(trap_enable(gpu.kfd, child.pid, 0, STDERR_FILENO, NULL), 0);
 }
 
-RULE_CHECK(debug_no_session_is_einval, open_own())
+RULE_CHECK(debug_no_session_is_einval, gpu_open(&gpu))
 {
 	for (uint32_t op = KFDABI_TRAP_SEND_RUNTIME_EVENT; op <= KFDABI_TRAP_GET_DEVICE_SNAPSHOT;
 	     op++)
 		CHECK_IS(operate(getpid(), op), -EINVAL);
 }
 
-RULE_CHECK(debug_disable_without_session_is_einval, open_own())
+RULE_CHECK(debug_disable_without_session_is_einval, gpu_open(&gpu))
 {
-	CHECK_IS(trap_disable(kfd, getpid()), -EINVAL);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), -EINVAL);
 	CHECK_IS(enable(getpid()), 0);
-	CHECK_IS(trap_disable(kfd, getpid()), 0);
-	CHECK_IS(trap_disable(kfd, getpid()), -EINVAL);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), -EINVAL);
 }
 
-RULE_CHECK(debug_hardware_ops_need_runtime, open_own())
+RULE_CHECK(debug_hardware_ops_need_runtime, gpu_open(&gpu))
 {
 	static const uint32_t ops[] = {
 		KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE,
@@ -265,13 +256,12 @@ RULE_CHECK(debug_hardware_ops_need_runtime, open_own())
 
 static int set_watch(uint32_t gpu_id)
 {
-	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = 0x1000, .mode = 3, .mask = ~0u}};
-
-	a.u.set_watch.gpu_id = gpu_id;
-	return dbg_call(kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
+	return DBG_CALL(
+		gpu.kfd, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH,
+		.u.set_watch = {.address = 0x1000, .mode = 3, .mask = ~0u, .gpu_id = gpu_id});
 }
 
-RULE_CHECK(debug_runtime_state_before_gpu, open_own())
+RULE_CHECK(debug_runtime_state_before_gpu, gpu_open(&gpu))
 {
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(set_watch(1), -EPERM);
@@ -279,14 +269,13 @@ RULE_CHECK(debug_runtime_state_before_gpu, open_own())
 
 RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&gpu))
 {
-	kfd = gpu.kfd;
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(set_watch(1), -ENODEV);
 	CHECK_IS(set_watch(gpu.gpu_id), 0);
 }
 
-RULE_CHECK(debug_unknown_op_is_einval, open_own())
+RULE_CHECK(debug_unknown_op_is_einval, gpu_open(&gpu))
 {
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(operate(getpid(), KFDABI_TRAP_GET_DEVICE_SNAPSHOT + 1), -EINVAL);

@@ -12,11 +12,10 @@
 
 static struct scripted_child child, one, two;
 
-static void open_own(bool runtime)
+static void open_with_runtime(void)
 {
 	gpu_open(&gpu);
-	if (runtime)
-		CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
 static int enable(int dbg_fd)
@@ -37,7 +36,7 @@ static int enable_into(void *at, uint32_t *size)
 	return r;
 }
 
-RULE_CHECK(enable_twice_is_ealready, open_own(false))
+RULE_CHECK(enable_twice_is_ealready, gpu_open(&gpu))
 {
 	CHECK_IS(enable(STDERR_FILENO), 0);
 	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
@@ -45,29 +44,22 @@ RULE_CHECK(enable_twice_is_ealready, open_own(false))
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
-RULE_CHECK(enable_already_before_bad_fd, open_own(false))
+RULE_CHECK(enable_already_before_bad_fd, gpu_open(&gpu))
 {
 	CHECK_IS(enable(STDERR_FILENO), 0);
 	CHECK_IS(enable(999), -EALREADY);
 }
 
-RULE_CHECK(enable_bad_fd_is_ebadf, open_own(false))
+RULE_CHECK(enable_bad_fd_is_ebadf, gpu_open(&gpu))
 {
 	CHECK_IS(enable(999), -EBADF);
 	CHECK_IS(enable(-1), -EBADF);
 	CHECK_IS(trap_count(gpu.kfd, getpid()), -EINVAL);
 }
 
-void check_enable_path_fd_is_ebadf(void)
-{
-	int fd = open("/", O_PATH | O_CLOEXEC);
+RULE_IS(enable_path_fd_is_ebadf, gpu_open(&gpu), enable(open("/", O_PATH | O_CLOEXEC)), -EBADF)
 
-	CHECK(fd >= 0);
-	open_own(false);
-	CHECK_IS(enable(fd), -EBADF);
-}
-
-RULE_CHECK(enable_bad_info_leaves_session, open_own(true))
+RULE_CHECK(enable_bad_info_leaves_session, open_with_runtime())
 {
 	uint32_t size = 16;
 
@@ -78,7 +70,7 @@ RULE_CHECK(enable_bad_info_leaves_session, open_own(true))
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 }
 
-RULE_CHECK(enable_bad_info_ends_session, open_own(true))
+RULE_CHECK(enable_bad_info_ends_session, open_with_runtime())
 {
 	uint32_t size = 16;
 
@@ -87,7 +79,7 @@ RULE_CHECK(enable_bad_info_ends_session, open_own(true))
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
-RULE_CHECK(enable_info_size_is_16, open_own(false))
+RULE_CHECK(enable_info_size_is_16, gpu_open(&gpu))
 {
 	static const uint32_t rooms[] = {16, 8, 0, 64};
 	struct kfdabi_runtime_info info[4];
@@ -101,7 +93,7 @@ RULE_CHECK(enable_info_size_is_16, open_own(false))
 	}
 }
 
-RULE_CHECK(enable_info_is_cut, open_own(true))
+RULE_CHECK(enable_info_is_cut, open_with_runtime())
 {
 	unsigned char bytes[32];
 	uint32_t size = 8;
@@ -119,7 +111,7 @@ RULE_CHECK(enable_info_is_cut, open_own(true))
 		CHECK_IS(bytes[i], 0xa5);
 }
 
-RULE_CHECK(enable_tells_runtime_state, open_own(false))
+RULE_CHECK(enable_tells_runtime_state, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info = {.runtime_state = 77};
 
@@ -160,7 +152,7 @@ void check_enable_poisons_owner(void)
 	scripted_kill(&second);
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 	/* A third debugger can end the session that is left. */
-	open_own(false);
+	gpu_open(&gpu);
 	seize(child.pid);
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, 0, STDERR_FILENO, NULL), -EALREADY);
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
@@ -261,7 +253,7 @@ static void *compete(void *arg)
 	return NULL;
 }
 
-RULE_CHECK(concurrent_enable_disable_errnos, open_own(true))
+RULE_CHECK(concurrent_enable_disable_errnos, open_with_runtime())
 {
 	struct contest contests[4] = {0};
 	pthread_t threads[4];

@@ -15,9 +15,8 @@ static void session(void)
 
 static int launch_mode(uint32_t mode)
 {
-	struct kfdabi_dbg_trap a = {.u.launch_mode.launch_mode = mode};
-
-	return dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE);
+	return DBG_CALL(gpu.kfd, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE,
+			.u.launch_mode.launch_mode = mode);
 }
 
 RULE_CHECK(launch_mode_unknown_is_einval, session())
@@ -28,55 +27,46 @@ RULE_CHECK(launch_mode_unknown_is_einval, session())
 	CHECK_IS(launch_mode(KFDABI_LAUNCH_NORMAL), 0);
 }
 
-static int override(uint32_t mode, uint32_t *enable, uint32_t *support)
+/* What the last call of override() has returned. */
+static uint32_t enabled, supported;
+
+static int override(uint32_t mode, uint32_t enable, uint32_t support)
 {
 	struct kfdabi_dbg_trap a = {.u.launch_override = {.override_mode = mode,
-							  .enable_mask = *enable,
-							  .support_mask = *support}};
+							  .enable_mask = enable,
+							  .support_mask = support}};
 	int r = dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE);
 
-	*enable = a.u.launch_override.enable_mask;
-	*support = a.u.launch_override.support_mask;
+	enabled = a.u.launch_override.enable_mask;
+	supported = a.u.launch_override.support_mask;
 	return r;
 }
 
 RULE_CHECK(launch_override_mode_is_eperm, session())
 {
-	uint32_t enable = 0, support = 0;
-
-	CHECK_IS(override(2, &enable, &support), -EPERM);
-	support = 0;
-	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, &enable, &support), 0);
+	CHECK_IS(override(2, 0, 0), -EPERM);
+	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, 0, 0), 0);
 }
 
 RULE_CHECK(launch_override_only_or, session())
 {
-	uint32_t enable = 0, support = 0;
-
-	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, &enable, &support), -EINVAL);
-	enable = support = 0;
-	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
+	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, 0, 0), -EINVAL);
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, 0, 0), 0);
 }
 
 RULE_CHECK(launch_override_unsupported_is_eacces, session())
 {
-	uint32_t enable = 0, support = 1u << 29;
-
-	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), -EACCES);
-	CHECK(support & KFDABI_TRAP_MASK_ADDRESS_WATCH); /* copied back although the call failed */
-	CHECK(!(support & 1u << 29));
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, 0, 1u << 29), -EACCES);
+	CHECK(supported & KFDABI_TRAP_MASK_ADDRESS_WATCH); /* returned although the call failed */
+	CHECK(!(supported & 1u << 29));
 }
 
 RULE_CHECK(launch_override_tells_previous, session())
 {
-	uint32_t all = KFDABI_TRAP_MASK_FP, enable = 0x10, support = all;
-
-	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
-	CHECK_IS(enable, 0);
-	enable = 0;
-	support = all;
-	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
-	CHECK_IS(enable, 0x10);
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, 0x10, KFDABI_TRAP_MASK_FP), 0);
+	CHECK_IS(enabled, 0);
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, 0, KFDABI_TRAP_MASK_FP), 0);
+	CHECK_IS(enabled, 0x10);
 }
 
 /* Returns the id of the watchpoint, or a negative errno. */
@@ -94,9 +84,8 @@ static int set_watch(void)
 
 static int clear_watch(uint32_t id)
 {
-	struct kfdabi_dbg_trap a = {.u.clear_watch = {.gpu_id = gpu.gpu_id, .id = id}};
-
-	return dbg_call(gpu.kfd, &a, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH);
+	return DBG_CALL(gpu.kfd, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH,
+			.u.clear_watch = {.gpu_id = gpu.gpu_id, .id = id});
 }
 
 RULE_CHECK(watch_ids_from_0, session())

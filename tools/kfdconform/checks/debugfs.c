@@ -20,7 +20,7 @@
 #define RUN_LIST 0xc002a500u
 
 /* Returns the whole text of a file, valid until the next call. */
-static char *text_of(const char *name)
+static char *debugfs_text(const char *name)
 {
 	static char *text;
 	size_t n = 0, cap = 1 << 16;
@@ -110,17 +110,24 @@ static const char *own_part(char *text)
 	return part;
 }
 
-/* Returns the number of MQDs with the ring of this queue. */
-static uint32_t mqds_of(const struct raw_queue *queue)
+/* Returns the first line of an MQD with the ring of this queue, or NULL. */
+static const char *mqd_of(const char *at, const struct raw_queue *queue)
 {
 	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
-	const char *at = own_part(text_of("mqds"));
-	uint32_t n = 0;
 	char start[64];
 
 	snprintf(start, sizeof start, "    00000220: %08x %08x ", (uint32_t)ring,
 		 (uint32_t)(ring >> 32));
-	for (; at && (at = line_like(at, start)); at = next_line(at))
+	return line_like(at, start);
+}
+
+/* Returns the number of MQDs with the ring of this queue. */
+static uint32_t mqds_of(const struct raw_queue *queue)
+{
+	const char *at = own_part(debugfs_text("mqds"));
+	uint32_t n = 0;
+
+	for (; at && (at = mqd_of(at, queue)); at = next_line(at))
 		n++;
 	return n;
 }
@@ -132,7 +139,7 @@ RULE_CHECK(mqds_tell_the_ring, gpu_open(&gpu))
 
 	queue_new(&gpu, &self.queues[0]);
 	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) > 0));
-	at = own_part(text_of("mqds"));
+	at = own_part(debugfs_text("mqds"));
 	snprintf(device, sizeof device, "  Compute queue on device %x\n", gpu.gpu_id);
 	CHECK(at && line_like(at, device));
 	CHECK_IS(queue_destroy(&gpu, self.queues[0].id), 0);
@@ -149,7 +156,7 @@ RULE_CHECK(mqds_one_for_each_xcc, gpu_open(&gpu))
 static bool mqd_word(const struct raw_queue *queue, uint32_t offset, uint32_t *word)
 {
 	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
-	const char *at = own_part(text_of("mqds"));
+	const char *at = own_part(debugfs_text("mqds"));
 	uint32_t mqd[MQD_WORDS];
 
 	for (; at && *at; at = next_line(at)) {
@@ -205,21 +212,14 @@ void check_mqds_have_no_queue_priority(void)
 RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
 {
 	struct raw_queue queues[2];
-	char start[2][64];
 	const char *part;
 
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t ring;
-
+	for (unsigned i = 0; i < 2; i++)
 		queue_new(&gpu, &queues[i]);
-		ring = (uint64_t)(uintptr_t)queues[i].ring.cpu >> 8;
-		snprintf(start[i], sizeof start[i], "    00000220: %08x %08x ", (uint32_t)ring,
-			 (uint32_t)(ring >> 32));
-	}
 	CHECK(WITHIN(LATE_MS, mqds_of(&queues[1]) == gpu.shape.xccs));
-	part = own_part(text_of("mqds"));
-	CHECK(part && line_like(part, start[1]) && line_like(part, start[0]));
-	CHECK(line_like(part, start[1]) < line_like(part, start[0]));
+	part = own_part(debugfs_text("mqds"));
+	CHECK(part && mqd_of(part, &queues[1]) && mqd_of(part, &queues[0]));
+	CHECK(mqd_of(part, &queues[1]) < mqd_of(part, &queues[0]));
 }
 
 /* Checks the first line of the process's part: pid and PASID, or the pid twice. */
@@ -229,7 +229,7 @@ static void check_header(bool pid_twice)
 	const char *at = NULL;
 
 	gpu_open(&gpu);
-	CHECK(WITHIN(LATE_MS, (at = own_part(text_of("mqds")))));
+	CHECK(WITHIN(LATE_MS, (at = own_part(debugfs_text("mqds")))));
 	if (pid_twice) {
 		snprintf(wanted, sizeof wanted, "Process %d PASID %d:\n", getpid(), getpid());
 		CHECK(!strncmp(at, wanted, strlen(wanted)));
@@ -237,16 +237,8 @@ static void check_header(bool pid_twice)
 	}
 	snprintf(wanted, sizeof wanted, "Process %d PASID 0x", getpid());
 	CHECK(!strncmp(at, wanted, strlen(wanted)));
-	snprintf(pasid, sizeof pasid, "%lu", strtoul(at + strlen(wanted), NULL, 16));
-	snprintf(wanted, sizeof wanted, "/sys/class/kfd/kfd/proc/%d/pasid", getpid());
-	{
-		char text[64] = "";
-		int fd = open(wanted, O_RDONLY | O_CLOEXEC);
-
-		CHECK(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
-		close(fd);
-		CHECK(!strncmp(text, pasid, strlen(pasid)) && text[strlen(pasid)] == '\n');
-	}
+	snprintf(pasid, sizeof pasid, "%lu\n", strtoul(at + strlen(wanted), NULL, 16));
+	CHECK(!strcmp(text_of(proc_path(getpid(), "pasid")), pasid));
 }
 
 void check_mqds_name_pid_and_pasid(void)
@@ -279,13 +271,17 @@ static const char *node_part(char *text, uint32_t gpu_id)
 	return NULL;
 }
 
-/* Counts the compute slots of the node, and those in which a queue with that ring is active. */
-static void count_slots(const struct raw_queue *queue, uint32_t *slots, uint32_t *active)
-{
-	uint64_t ring = queue ? (uint64_t)(uintptr_t)queue->ring.cpu >> 8 : 0;
-	const char *at = node_part(text_of("hqds"), gpu.gpu_id);
+/* What active_slots() has counted last: all compute slots of the node. */
+static uint32_t slots;
 
-	*slots = *active = 0;
+/* Returns the number of compute slots of the node in which a queue with that ring is active. */
+static uint32_t active_slots(const struct raw_queue *queue)
+{
+	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
+	const char *at = node_part(debugfs_text("hqds"), gpu.gpu_id);
+	uint32_t active = 0;
+
+	slots = 0;
 	while (*at) {
 		uint32_t words[HQD_WORDS] = {0};
 		unsigned inst, pipe, row;
@@ -296,31 +292,27 @@ static void count_slots(const struct raw_queue *queue, uint32_t *slots, uint32_t
 		if (!compute)
 			continue;
 		CHECK_IS(words_of(at, words, HQD_WORDS, &at), HQD_WORDS);
-		++*slots;
-		*active += words[HQD_ACTIVE] == 1 && words[HQD_RING] == (uint32_t)ring &&
-			   words[HQD_RING + 1] == (uint32_t)(ring >> 32);
+		slots++;
+		active += words[HQD_ACTIVE] == 1 && words[HQD_RING] == (uint32_t)ring &&
+			  words[HQD_RING + 1] == (uint32_t)(ring >> 32);
 	}
+	return active;
 }
 
 RULE_CHECK(hqds_tell_every_slot, gpu_open(&gpu))
 {
-	uint32_t slots, active;
-
-	count_slots(NULL, &slots, &active);
+	active_slots(&self.queues[0]);
 	CHECK_IS(slots, gpu.shape.cp_queues * gpu.shape.xccs);
 }
 
 RULE_CHECK(hqds_active_on_every_xcc, gpu_open(&gpu))
 {
 	struct raw_queue queues[3];
-	uint32_t slots, active;
 
 	for (int i = 0; i < 3; i++)
 		queue_new(&gpu, &queues[i]);
-	for (int i = 0; i < 3; i++) {
-		count_slots(&queues[i], &slots, &active);
-		CHECK_IS(active, gpu.shape.xccs);
-	}
+	for (int i = 0; i < 3; i++)
+		CHECK_IS(active_slots(&queues[i]), gpu.shape.xccs);
 }
 
 /* Opens a session on the own process with one queue, which can be suspended. */
@@ -332,32 +324,36 @@ static void open_session(void)
 
 RULE_CHECK(hqds_suspended_queue_is_inactive, open_session())
 {
-	uint32_t slots, active;
-
-	count_slots(&self.queues[0], &slots, &active);
-	CHECK(active > 0);
+	CHECK(active_slots(&self.queues[0]) > 0);
 	self_debug_suspend_one(&self.queues[0]);
-	count_slots(&self.queues[0], &slots, &active);
-	CHECK_IS(active, 0);
+	CHECK_IS(active_slots(&self.queues[0]), 0);
 	self_debug_resume_one(&self.queues[0]);
-	count_slots(&self.queues[0], &slots, &active);
-	CHECK(active > 0);
+	CHECK(active_slots(&self.queues[0]) > 0);
 }
 
 /* ---- rls ---- */
+
+/* Returns the words of the runlist, followed by zeros; the caller frees them. *n: their number. */
+static uint32_t *runlist(uint32_t *n)
+{
+	const char *part = node_part(debugfs_text("rls"), gpu.gpu_id);
+	uint32_t *words;
+
+	*n = words_of(part, NULL, 0, NULL);
+	words = calloc(*n + 8, sizeof *words);
+	CHECK(words);
+	words_of(part, words, *n, NULL);
+	return words;
+}
 
 /* Returns whether the runlist has a MAP_QUEUES packet for this queue, which it recognizes by the
  * address of the write pointer. */
 static bool maps(const struct raw_queue *queue)
 {
 	uint64_t wptr = (uint64_t)(uintptr_t)queue_wptr(queue);
-	const char *part = node_part(text_of("rls"), gpu.gpu_id);
-	uint32_t n = words_of(part, NULL, 0, NULL), *words;
+	uint32_t n, *words = runlist(&n);
 	bool found = false;
 
-	words = calloc(n + 8, sizeof *words);
-	CHECK(words);
-	words_of(part, words, n, NULL);
 	for (uint32_t i = 0; i < n; i++)
 		found |= words[i] == MAP_QUEUES && words[i + 5] == (uint32_t)wptr &&
 			 words[i + 6] == (uint32_t)(wptr >> 32);
@@ -382,8 +378,8 @@ RULE_CHECK(rls_says_when_there_is_none, gpu_open(&gpu))
 	const char *part = NULL;
 
 	/* Queues of a process that has just ended may still be in the list. */
-	if (!WITHIN(LATE_MS,
-		    (part = node_part(text_of("rls"), gpu.gpu_id), !words_of(part, NULL, 0, NULL))))
+	if (!WITHIN(LATE_MS, (part = node_part(debugfs_text("rls"), gpu.gpu_id),
+			      !words_of(part, NULL, 0, NULL))))
 		SKIP("queues of another process are on the GPU");
 	CHECK(!strcmp(part, "  No active runlist\n"));
 }
@@ -391,13 +387,9 @@ RULE_CHECK(rls_says_when_there_is_none, gpu_open(&gpu))
 /* Returns whether the last packet leads back to the start of the list. */
 static bool chained(void)
 {
-	const char *part = node_part(text_of("rls"), gpu.gpu_id);
-	uint32_t n = words_of(part, NULL, 0, NULL), *words = calloc(n + 4, sizeof *words);
-	bool is;
+	uint32_t n, *words = runlist(&n);
+	bool is = n > 4 && words[n - 4] == RUN_LIST;
 
-	CHECK(words);
-	words_of(part, words, n, NULL);
-	is = n > 4 && words[n - 4] == RUN_LIST;
 	free(words);
 	return is;
 }
@@ -430,7 +422,7 @@ static unsigned long pasid_in_debugfs(pid_t pid)
 	char name[64];
 
 	snprintf(name, sizeof name, "proc/%d/pasid_%u", (int)pid, gpu.gpu_id);
-	return strtoul(text_of(name), NULL, 10);
+	return strtoul(debugfs_text(name), NULL, 10);
 }
 
 RULE_CHECK(debugfs_tells_the_pasid, gpu_open(&gpu))
@@ -438,7 +430,7 @@ RULE_CHECK(debugfs_tells_the_pasid, gpu_open(&gpu))
 	struct child child;
 	unsigned long own;
 
-	text_of("mqds"); /* skips the check if there is no debugfs */
+	debugfs_text("mqds"); /* skips the check if there is no debugfs */
 	own = pasid_in_debugfs(getpid());
 	CHECK(own > 0);
 	device_child_start(&child);
@@ -454,9 +446,10 @@ static unsigned long long system_used(void)
 {
 	unsigned long long used, most;
 
-	CHECK_IS(sscanf(text_of("mem_limit"), "System mem used %lluM out of %lluM\n", &used, &most),
+	CHECK_IS(sscanf(debugfs_text("mem_limit"), "System mem used %lluM out of %lluM\n", &used,
+			&most),
 		 2);
-	CHECK(line_like(text_of("mem_limit"), "TTM mem used "));
+	CHECK(line_like(debugfs_text("mem_limit"), "TTM mem used "));
 	CHECK(used <= most);
 	return used;
 }

@@ -13,34 +13,34 @@
 
 static struct raw_queue queue;
 
-static int create(uint32_t type, bool auto_reset, uint64_t page, uint32_t *id)
+static uint32_t id; /* of the event that create() has created last */
+
+static int create(uint32_t type, bool auto_reset, uint64_t page)
 {
 	struct kfd_ioctl_create_event_args a = {
 		.event_type = type, .auto_reset = auto_reset, .event_page_offset = page};
 	int r = harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a);
 
-	*id = a.event_id;
+	id = a.event_id;
 	return r;
 }
 
 static uint32_t event_new(bool auto_reset)
 {
-	uint32_t id;
-
-	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, auto_reset, 0, &id), 0);
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, auto_reset, 0), 0);
 	return id;
 }
 
-static int on(unsigned nr, uint32_t id) /* SET_EVENT, RESET_EVENT, DESTROY_EVENT */
+static int on(unsigned nr, uint32_t event) /* SET_EVENT, RESET_EVENT, DESTROY_EVENT */
 {
-	uint32_t a[2] = {id, 0};
+	uint32_t a[2] = {event, 0};
 
 	return harness_ioctl(gpu.kfd, nr, a, sizeof a);
 }
 
 RULE_CHECK(event_ids_lowest_free_first, gpu_open(&gpu))
 {
-	uint32_t first, second, other;
+	uint32_t first, second;
 
 	first = event_new(true);
 	second = event_new(true);
@@ -49,31 +49,28 @@ RULE_CHECK(event_ids_lowest_free_first, gpu_open(&gpu))
 	CHECK_IS(on(KFDABI_DESTROY_EVENT, first), 0);
 	CHECK_IS(event_new(true), first);
 	/* Events that the GPU cannot signal have a number range of their own. */
-	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &other), 0);
-	CHECK(other >= KFD_SIGNAL_EVENT_LIMIT);
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0), 0);
+	CHECK(id >= KFD_SIGNAL_EVENT_LIMIT);
 }
 
 RULE_CHECK(signal_events_end_with_the_page, gpu_open(&gpu))
 {
-	uint32_t id;
-
 	for (uint32_t i = 1; i < 256; i++)
-		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), 0);
-	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), -ENOSPC);
+		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0), 0);
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0), -ENOSPC);
 }
 
 RULE_CHECK(event_page_is_set_once, gpu_open(&gpu))
 {
 	struct buffer page;
-	uint32_t id;
 
 	gtt_new(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, &page);
-	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), 0);
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle), 0);
 	/* The driver's value for "not signalled" */
 	CHECK_IS(((uint64_t *)page.cpu)[id], UINT64_MAX);
-	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), -EINVAL);
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle), -EINVAL);
 	for (uint32_t i = 2; i < 300; i++)
-		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), 0);
+		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0), 0);
 }
 
 /* struct kfd_event_data with the age of KFD 1.14. */
@@ -114,9 +111,7 @@ RULE_CHECK(unknown_event_is_einval, gpu_open(&gpu))
 
 RULE_CHECK(only_signal_events_can_be_set, gpu_open(&gpu))
 {
-	uint32_t id;
-
-	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &id), 0);
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0), 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, id), -EINVAL);
 	CHECK_IS(on(KFDABI_RESET_EVENT, id), -EINVAL);
 	CHECK_IS(on(KFDABI_DESTROY_EVENT, id), 0);
@@ -196,12 +191,12 @@ static void *later(void *none)
 
 /* Starts a thread that calls ioctl nr on the event after LATER_MS; nr 0: that sends signals
  * to the caller. */
-static pthread_t do_later(unsigned nr, uint32_t id)
+static pthread_t do_later(unsigned nr, uint32_t event)
 {
 	pthread_t thread;
 
 	plan.nr = nr;
-	plan.id = id;
+	plan.id = event;
 	plan.over = false;
 	plan.waiter = pthread_self();
 	CHECK(!pthread_create(&thread, NULL, later, NULL));
@@ -306,7 +301,8 @@ RULE_CHECK(memory_event_tells_the_fault, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 
-	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &event.id), 0);
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0), 0);
+	event.id = id;
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)0x20000);
 	queue_ring(&queue);
@@ -319,7 +315,8 @@ static bool faults(uint64_t va)
 {
 	struct awaited_event event = {0};
 
-	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, true, 0, &event.id), 0);
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, true, 0), 0);
+	event.id = id;
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)(uintptr_t)va);
 	queue_ring(&queue);

@@ -52,20 +52,14 @@ static void unknown_number(void)
 	CHECK_IS(harness_ioctl(parents.kfd, 0x7f, data, 8), -ENOTTY);
 }
 
-RULE_CHECK(ebadf_comes_after_enotty, gpu_open(&parents))
-{
-	CHECK_IS(run_in_child(unknown_number), 0);
-}
+RULE_IS(ebadf_comes_after_enotty, gpu_open(&parents), run_in_child(unknown_number), 0)
 
 static void unreadable(void)
 {
 	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, NULL, 8), -EBADF);
 }
 
-RULE_CHECK(ebadf_comes_before_efault, gpu_open(&parents))
-{
-	CHECK_IS(run_in_child(unreadable), 0);
-}
+RULE_IS(ebadf_comes_before_efault, gpu_open(&parents), run_in_child(unreadable), 0)
 
 static int sockets[2];
 

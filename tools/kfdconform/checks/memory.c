@@ -69,37 +69,29 @@ static uint64_t available(void)
 	return a.available;
 }
 
+static int alloc_of(uint64_t size, uint32_t flags)
+{
+	memory = request(size, flags);
+	return alloc(&memory);
+}
+
 /* Allocates a page of system memory, not mapped, and returns its handle. */
 static uint64_t page_of(void)
 {
-	alloc_args a = request(PAGE, GTT);
-
-	CHECK_IS(alloc(&a), 0);
-	return a.handle;
+	CHECK_IS(alloc_of(PAGE, GTT), 0);
+	return memory.handle;
 }
 
-RULE_CHECK(alloc_of_nothing_is_einval, gpu_open(&gpu))
-{
-	memory = request(0, VRAM);
-	CHECK_IS(alloc(&memory), -EINVAL);
-}
+RULE_IS(alloc_of_nothing_is_einval, gpu_open(&gpu), alloc_of(0, VRAM), -EINVAL)
+RULE_IS(alloc_without_vm_is_enodev, gpu_open_without_vm(&gpu), alloc_of(PAGE, VRAM), -ENODEV)
+RULE_IS(alloc_needs_a_kind_of_memory, gpu_open(&gpu),
+	alloc_of(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE), -EINVAL)
+RULE_IS(userptr_needs_an_address, gpu_open(&gpu), alloc_of(PAGE, USERPTR), -EINVAL)
 
 RULE_CHECK(alloc_on_an_unknown_gpu_is_einval, gpu_open(&gpu))
 {
 	memory = request(PAGE, VRAM);
 	memory.gpu_id = 1;
-	CHECK_IS(alloc(&memory), -EINVAL);
-}
-
-RULE_CHECK(alloc_without_vm_is_enodev, gpu_open_without_vm(&gpu))
-{
-	memory = request(PAGE, VRAM);
-	CHECK_IS(alloc(&memory), -ENODEV);
-}
-
-RULE_CHECK(alloc_needs_a_kind_of_memory, gpu_open(&gpu))
-{
-	memory = request(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
 	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
@@ -120,17 +112,10 @@ RULE_CHECK(available_memory_falls_in_2_mib_steps, gpu_open(&gpu))
 	uint64_t before = available();
 
 	CHECK_IS(before % (2 * MIB), 0);
-	memory = request(PAGE, VRAM);
-	CHECK_IS(alloc(&memory), 0);
+	CHECK_IS(alloc_of(PAGE, VRAM), 0);
 	CHECK_IS(before - available(), 2 * MIB);
 	CHECK_IS(memory_free(&gpu, memory.handle), 0);
 	CHECK_IS(available(), before);
-}
-
-RULE_CHECK(userptr_needs_an_address, gpu_open(&gpu))
-{
-	memory = request(PAGE, USERPTR);
-	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
 RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
@@ -146,8 +131,7 @@ RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
 
 RULE_CHECK(doorbell_memory_is_two_pages, gpu_open(&gpu))
 {
-	memory = request(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL);
-	CHECK_IS(alloc(&memory), -EINVAL);
+	CHECK_IS(alloc_of(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL), -EINVAL);
 	memory.size = 2 * PAGE;
 	CHECK_IS(alloc(&memory), 0);
 }
@@ -155,12 +139,11 @@ RULE_CHECK(doorbell_memory_is_two_pages, gpu_open(&gpu))
 /* Maps the process's doorbells to the GPU and returns their GPU address. */
 static uint64_t doorbells_for_gpu(void)
 {
-	alloc_args a = request(2 * PAGE,
-			       KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
-
-	CHECK_IS(alloc(&a), 0);
-	CHECK_IS(memory_map(&gpu, a.handle), 0);
-	return a.va_addr;
+	CHECK_IS(alloc_of(2 * PAGE,
+			  KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE),
+		 0);
+	CHECK_IS(memory_map(&gpu, memory.handle), 0);
+	return memory.va_addr;
 }
 
 void check_gpu_write_rings_a_doorbell(void)
@@ -189,8 +172,7 @@ void check_gpu_write_rings_a_doorbell(void)
 
 RULE_CHECK(mmio_memory_is_one_page, gpu_open(&gpu))
 {
-	memory = request(2 * PAGE, KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP);
-	CHECK_IS(alloc(&memory), -EINVAL);
+	CHECK_IS(alloc_of(2 * PAGE, KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP), -EINVAL);
 	memory.size = PAGE;
 	CHECK_IS(alloc(&memory), 0);
 }
@@ -228,28 +210,22 @@ RULE_CHECK(event_page_cannot_be_freed, gpu_open(&gpu))
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
 
-	memory = request(KFD_SIGNAL_EVENT_LIMIT * 8, GTT);
-	CHECK_IS(alloc(&memory), 0);
+	CHECK_IS(alloc_of(KFD_SIGNAL_EVENT_LIMIT * 8, GTT), 0);
 	event.event_page_offset = memory.handle;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	CHECK_IS(memory_free(&gpu, memory.handle), -EPERM);
 }
 
-RULE_CHECK(map_to_no_gpu_is_einval, gpu_open(&gpu))
-{
-	CHECK_IS(map_call(page_of(), &gpu.gpu_id, 0), -EINVAL);
-}
+RULE_IS(map_to_no_gpu_is_einval, gpu_open(&gpu), map_call(page_of(), &gpu.gpu_id, 0), -EINVAL)
+RULE_IS(map_with_a_bad_array_is_efault, gpu_open(&gpu), map_call(page_of(), (void *)16, 1), -EFAULT)
+RULE_IS(unmap_of_what_is_not_mapped_is_einval, gpu_open(&gpu), memory_unmap(&gpu, page_of()),
+	-EINVAL)
 
 void check_map_n_success_beyond_n_is_einval(void)
 {
 	done = 2;
 	gpu_open(&gpu);
 	CHECK_IS(map_call(page_of(), &gpu.gpu_id, 1), -EINVAL);
-}
-
-RULE_CHECK(map_with_a_bad_array_is_efault, gpu_open(&gpu))
-{
-	CHECK_IS(map_call(page_of(), (void *)16, 1), -EFAULT);
 }
 
 RULE_CHECK(map_of_an_unknown_handle_is_enomem, gpu_open(&gpu))
@@ -316,13 +292,6 @@ RULE_CHECK(device_memory_is_not_for_process_vm, gpu_open(&gpu))
 	CHECK_IS(*(volatile uint64_t *)gtt.cpu, 1);
 	CHECK_IS(foreign(process_vm_writev, &own), 0);
 	CHECK_IS(own, 0);
-}
-
-RULE_CHECK(unmap_of_what_is_not_mapped_is_einval, gpu_open(&gpu))
-{
-	uint64_t handle = page_of();
-
-	CHECK_IS(memory_unmap(&gpu, handle), -EINVAL);
 }
 
 RULE_CHECK(second_vm_file_is_ebusy, gpu_open(&gpu))

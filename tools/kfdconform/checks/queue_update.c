@@ -159,12 +159,7 @@ RULE_CHECK(unreadable_cu_mask_is_efault, begin())
 	CHECK_IS(mask(NO_QUEUE, 64, before_the_end(4)), -EFAULT);
 }
 
-RULE_CHECK(cu_mask_of_unknown_queue_is_efault, begin())
-{
-	uint32_t all = ~0u;
-
-	CHECK_IS(mask(NO_QUEUE, 32, &all), -EFAULT);
-}
+RULE_IS(cu_mask_of_unknown_queue_is_efault, begin(), mask(NO_QUEUE, 32, &(uint32_t){~0u}), -EFAULT)
 
 /* ALLOC_QUEUE_GWS; number 0 gives it up. */
 static int gws(uint32_t id, uint32_t number)

@@ -56,24 +56,14 @@ static void check_silent(int from)
 	exit(1);
 }
 
-static const char *own_name(void)
-{
-	static char name[32];
-	int comm = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-	ssize_t n = read(comm, name, sizeof name - 1);
-
-	CHECK(n > 0);
-	name[n - 1] = '\0';
-	return name;
-}
-
-/* Checks that the next text contains exactly this line, of a format with the pid and the name. */
+/* Checks that the next text contains exactly this line, of a format with the pid and the name, which
+ * ends with the line. */
 static void check_line(int from, const char *format, pid_t pid)
 {
 	const char *text = smi_read(from, LATE_MS), *at;
 	char line[64];
 
-	snprintf(line, sizeof line, format, (unsigned)pid, own_name());
+	snprintf(line, sizeof line, format, (unsigned)pid, text_of("/proc/self/comm"));
 	at = strstr(text, line);
 	if (at && (at == text || at[-1] == '\n'))
 		return;
@@ -81,12 +71,9 @@ static void check_line(int from, const char *format, pid_t pid)
 	exit(1);
 }
 
-RULE_CHECK(smi_unknown_gpu_is_einval, gpu_open(&gpu))
-{
-	struct kfd_ioctl_smi_events_args a = {.gpuid = 1};
-
-	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), -EINVAL);
-}
+RULE_IS(smi_unknown_gpu_is_einval, gpu_open(&gpu),
+	HARNESS_CALL(gpu.kfd, KFDABI_SMI_EVENTS, struct kfd_ioctl_smi_events_args, .gpuid = 1),
+	-EINVAL)
 
 RULE_CHECK(smi_reading_nothing_is_eagain, gpu_open(&gpu))
 {
@@ -112,7 +99,7 @@ RULE_CHECK(smi_vmfault_names_the_process, gpu_open(&gpu))
 {
 	fd = smi_open(BIT(KFDABI_SMI_VMFAULT));
 	fault();
-	check_line(fd, "1 %x:%s\n", getpid());
+	check_line(fd, "1 %x:%s", getpid());
 }
 
 RULE_CHECK(smi_mask_selects, gpu_open(&gpu))
@@ -138,7 +125,7 @@ RULE_CHECK(smi_process_start_at_acquire_vm, gpu_open_without_vm(&gpu))
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START));
 	check_silent(fd);
 	gpu_acquire_vm(&gpu);
-	check_line(fd, "c %x %s\n", getpid());
+	check_line(fd, "c %x %s", getpid());
 }
 
 RULE_CHECK(smi_process_start_is_not_told, gpu_open_without_vm(&gpu))
@@ -160,7 +147,7 @@ void check_smi_process_end_at_exit(void)
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_END));
 	device_child_start(&child);
 	device_child_end(&child);
-	check_line(fd, "d %x %s\n", child.pid);
+	check_line(fd, "d %x %s", child.pid);
 }
 
 /* Causes memory faults one after another until their events have `bytes` bytes in total, and
@@ -234,6 +221,6 @@ RULE_CHECK(smi_others_need_admin, gpu_open(&gpu))
 	device_child_start(&child);
 	check_silent(after);
 	if (admin)
-		check_line(before, "c %x %s\n", child.pid);
+		check_line(before, "c %x %s", child.pid);
 	device_child_end(&child);
 }

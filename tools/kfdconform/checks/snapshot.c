@@ -240,7 +240,6 @@ static unsigned device_bytes(void)
 	char buffer[DEVICE + 64];
 	unsigned n = sizeof buffer;
 
-	self_debug_open(0);
 	memset(buffer, FILL, sizeof buffer);
 	CHECK_IS(devices(buffer, 1, sizeof buffer), 0);
 	while (n && buffer[n - 1] == FILL)
@@ -249,15 +248,9 @@ static unsigned device_bytes(void)
 	return n;
 }
 
-void check_device_snapshot_entry_is_120_bytes(void)
-{
-	CHECK_IS(device_bytes(), KFDABI_DEVICE_SNAPSHOT_BYTES_1_17);
-}
-
-void check_device_snapshot_entry_is_128_bytes(void)
-{
-	CHECK_IS(device_bytes(), DEVICE);
-}
+RULE_IS(device_snapshot_entry_is_120_bytes, self_debug_open(0), device_bytes(),
+	KFDABI_DEVICE_SNAPSHOT_BYTES_1_17)
+RULE_IS(device_snapshot_entry_is_128_bytes, self_debug_open(0), device_bytes(), DEVICE)
 
 RULE_CHECK(device_snapshot_stride, self_debug_open(0))
 {
@@ -328,10 +321,8 @@ RULE_CHECK(device_snapshot_tells_the_apertures, first_device())
 	CHECK(device.lds_limit > device.lds_base);
 }
 
-RULE_CHECK(device_snapshot_array_count_is_per_xcc, first_device())
-{
-	CHECK_IS((uint64_t)device.array_count * device.num_xcc, topology("array_count"));
-}
+RULE_IS(device_snapshot_array_count_is_per_xcc, first_device(),
+	(uint64_t)device.array_count *device.num_xcc, topology("array_count"))
 
 /* ---- snapshots by several threads while CREATE_QUEUE waits for the firmware ---- */
 

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"
 
-#define PROC "/sys/class/kfd/kfd/proc"
 #define BUSY_DISPATCHES 32 /* of 200 ms each */
 /* For what the driver does after the event and for what kfdsim samples. */
 #define LATE_MS 1000u
@@ -20,45 +18,9 @@
 
 static struct raw_queue queue;
 
-static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
-{
-	int n = snprintf(out, size, PROC "/%d/", pid);
-
-	return vsnprintf(out + n, size - (size_t)n, format, args);
-}
-
-/* Returns whether the file exists. */
-static bool proc_has(pid_t pid, const char *format, ...)
-{
-	char path[160];
-	va_list args;
-
-	va_start(args, format);
-	proc_path(path, sizeof path, pid, format, args);
-	va_end(args);
-	return !access(path, F_OK);
-}
-
-/* Returns the whole text of a file of one process. */
-static const char *proc_text(pid_t pid, const char *format, ...)
-{
-	static char text[64];
-	char path[160];
-	va_list args;
-	ssize_t n;
-	int fd;
-
-	va_start(args, format);
-	proc_path(path, sizeof path, pid, format, args);
-	va_end(args);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK(fd >= 0);
-	n = read(fd, text, sizeof text - 1);
-	CHECK(n >= 0);
-	close(fd);
-	text[n] = '\0';
-	return text;
-}
+/* Returns whether the file of a process exists. */
+#define proc_has(...) (!access(proc_path(__VA_ARGS__), F_OK))
+#define proc_text(...) text_of(proc_path(__VA_ARGS__))
 
 static void check_text(const char *is, const char *wanted)
 {
@@ -79,13 +41,10 @@ static void check_number(const char *is, uint64_t wanted, const char *end)
 
 static unsigned queues_listed(pid_t pid)
 {
+	DIR *dir = opendir(proc_path(pid, "queues"));
 	struct dirent *entry;
-	char path[64];
 	unsigned n = 0;
-	DIR *dir;
 
-	snprintf(path, sizeof path, PROC "/%d/queues", pid);
-	dir = opendir(path);
 	CHECK(dir);
 	while ((entry = readdir(dir)))
 		n += entry->d_name[0] != '.';
@@ -104,24 +63,24 @@ void check_proc_folder_comes_and_goes(void)
 	CHECK(WITHIN(LATE_MS, !proc_has(child.pid, ".")));
 }
 
-RULE_CHECK(proc_files_are_read_only, gpu_open(&gpu))
+static mode_t mode_of(const char *path)
 {
-	const char *names[] = {"pasid", "vram_%u", "sdma_%u", "stats_%u/evicted_ms",
-			       "counters_%u/faults"};
-	char path[128];
 	struct stat st;
 
-	queue_new(&gpu, &queue);
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		int n = snprintf(path, sizeof path, PROC "/%d/", getpid());
-
-		snprintf(path + n, sizeof path - (size_t)n, names[i], gpu.gpu_id);
-		CHECK(!stat(path, &st));
-		CHECK_IS(st.st_mode & 07777, 0444);
-	}
-	snprintf(path, sizeof path, PROC "/%d/queues/%u/size", getpid(), queue.id);
 	CHECK(!stat(path, &st));
-	CHECK_IS(st.st_mode & 07777, 0444);
+	return st.st_mode & 07777;
+}
+#define proc_mode(...) mode_of(proc_path(getpid(), __VA_ARGS__))
+
+RULE_CHECK(proc_files_are_read_only, gpu_open(&gpu))
+{
+	queue_new(&gpu, &queue);
+	CHECK_IS(proc_mode("pasid"), 0444);
+	CHECK_IS(proc_mode("vram_%u", gpu.gpu_id), 0444);
+	CHECK_IS(proc_mode("sdma_%u", gpu.gpu_id), 0444);
+	CHECK_IS(proc_mode("stats_%u/evicted_ms", gpu.gpu_id), 0444);
+	CHECK_IS(proc_mode("counters_%u/faults", gpu.gpu_id), 0444);
+	CHECK_IS(proc_mode("queues/%u/size", queue.id), 0444);
 }
 
 RULE_CHECK(proc_queue_is_listed, gpu_open(&gpu))
@@ -197,21 +156,15 @@ RULE_CHECK(proc_id_used_again_tells_the_new_queue, gpu_open(&gpu))
 	check_text(proc_text(getpid(), "queues/%u/type", second.id), "1");
 }
 
-static uint64_t proc_number(pid_t pid, const char *name, uint32_t gpu_id)
-{
-	char format[64];
-
-	snprintf(format, sizeof format, name, gpu_id);
-	return strtoull(proc_text(pid, "%s", format), NULL, 10);
-}
+#define proc_number(...) strtoull(proc_text(getpid(), __VA_ARGS__), NULL, 10)
 
 RULE_CHECK(proc_vram_counts_vram, gpu_open(&gpu))
 {
 	struct buffer vram, gtt;
-	uint64_t before = proc_number(getpid(), "vram_%u", gpu.gpu_id);
+	uint64_t before = proc_number("vram_%u", gpu.gpu_id);
 
 	gtt_new(&gpu, 1 << 20, &gtt);
-	CHECK_IS(proc_number(getpid(), "vram_%u", gpu.gpu_id), before);
+	CHECK_IS(proc_number("vram_%u", gpu.gpu_id), before);
 	vram_new(&gpu, 3 << 20, &vram);
 	check_number(proc_text(getpid(), "vram_%u", gpu.gpu_id), before + (3 << 20), "\n");
 	CHECK_IS(buffer_free(&gpu, &vram), 0);
@@ -251,7 +204,7 @@ static void busy_start(void)
 
 static uint64_t occupancy(void)
 {
-	return proc_number(getpid(), "stats_%u/cu_occupancy", self.gpu.gpu_id);
+	return proc_number("stats_%u/cu_occupancy", self.gpu.gpu_id);
 }
 
 RULE_CHECK(proc_cu_occupancy_tells_running_waves, busy_start())
@@ -283,11 +236,11 @@ RULE_CHECK(proc_vram_of_suspended_stays, busy_start())
 	uint64_t before;
 
 	vram_new(&self.gpu, 3 << 20, &vram);
-	before = proc_number(getpid(), "vram_%u", self.gpu.gpu_id);
+	before = proc_number("vram_%u", self.gpu.gpu_id);
 	CHECK(before >= 3 << 20);
 	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
-	CHECK_IS(proc_number(getpid(), "vram_%u", self.gpu.gpu_id), before);
+	CHECK_IS(proc_number("vram_%u", self.gpu.gpu_id), before);
 }
 
 RULE_CHECK(proc_evicted_ms_excludes_suspension, busy_start())

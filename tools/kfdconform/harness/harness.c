@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -336,6 +337,30 @@ void *map_pages(size_t size)
 	return pages;
 }
 
+const char *text_of(const char *path)
+{
+	static char text[64];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, sizeof text - 1);
+
+	CHECK(n >= 0);
+	close(fd);
+	text[n] = '\0';
+	return text;
+}
+
+const char *proc_path(pid_t pid, const char *format, ...)
+{
+	static char path[160];
+	int n = snprintf(path, sizeof path, "/sys/class/kfd/kfd/proc/%d/", (int)pid);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(path + n, sizeof path - (size_t)n, format, args);
+	va_end(args);
+	return path;
+}
+
 static void nothing(int signal)
 {
 	(void)signal;
@@ -432,27 +457,22 @@ int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_run
 
 int trap_disable(int kfd, pid_t pid)
 {
-	struct kfdabi_dbg_trap a = {0};
-
-	return dbg_call(kfd, &a, pid, KFDABI_TRAP_DISABLE);
+	return DBG_CALL(kfd, pid, KFDABI_TRAP_DISABLE, 0);
 }
 
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
 {
-	struct kfdabi_dbg_trap a = {.u.suspend = {.exception_mask = mask,
-						  .queue_array_ptr = (uint64_t)(uintptr_t)ids,
-						  .num_queues = n,
-						  .grace_period = KFDABI_GRACE_DEFAULT}};
-
-	return dbg_call(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
+	return DBG_CALL(kfd, pid, KFDABI_TRAP_SUSPEND_QUEUES,
+			.u.suspend = {.exception_mask = mask,
+				      .queue_array_ptr = (uint64_t)(uintptr_t)ids,
+				      .num_queues = n,
+				      .grace_period = KFDABI_GRACE_DEFAULT});
 }
 
 int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
 {
-	struct kfdabi_dbg_trap a = {
-		.u.resume = {.queue_array_ptr = (uint64_t)(uintptr_t)ids, .num_queues = n}};
-
-	return dbg_call(kfd, &a, pid, KFDABI_TRAP_RESUME_QUEUES);
+	return DBG_CALL(kfd, pid, KFDABI_TRAP_RESUME_QUEUES,
+			.u.resume = {.queue_array_ptr = (uint64_t)(uintptr_t)ids, .num_queues = n});
 }
 
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
@@ -479,10 +499,8 @@ int trap_count(int kfd, pid_t pid)
 
 int trap_send(int kfd, pid_t pid, uint64_t mask, uint32_t gpu_id)
 {
-	struct kfdabi_dbg_trap a = {
-		.u.send_runtime_event = {.exception_mask = mask, .gpu_id = gpu_id}};
-
-	return dbg_call(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
+	return DBG_CALL(kfd, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT,
+			.u.send_runtime_event = {.exception_mask = mask, .gpu_id = gpu_id});
 }
 
 void child_start(struct child *child, void (*body)(int from, int to))

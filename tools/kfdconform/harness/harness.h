@@ -219,6 +219,10 @@ bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t want
 void sleep_ms(unsigned ms);
 /* Returns so many bytes of zeroed memory of the process, in pages of their own. */
 void *map_pages(size_t size);
+/* Returns the text of a short file, and the path of a file of a process in kfd/proc, both valid
+ * until the next call. */
+const char *text_of(const char *path);
+const char *proc_path(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Installs a handler that does nothing. flags: those of sigaction(); 0: the signal interrupts a
  * sleeping call. */
 void signal_handle(int signal, int flags);
@@ -241,6 +245,8 @@ int memory_event_wait(const struct gpu_file *gpu, uint32_t event, unsigned ms,
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
 /* Calls DBG_TRAP with any arguments on process `pid`. */
 int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
+/* The same with these fields of the arguments, which must be no results. */
+#define DBG_CALL(kfd, pid, op, ...) dbg_call(kfd, &(struct kfdabi_dbg_trap){__VA_ARGS__}, pid, op)
 /* DBG_TRAP operations on process `pid`. The ids of suspend and resume are marked by the driver.
  * info: NULL if it is not wanted. */
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);
