@@ -158,42 +158,23 @@ static bool parse_word(const char *text, const char *no, const char *yes, bool *
 	return *out || strcmp(text, no) == 0;
 }
 
-enum option_id {
-	O_TRACE = 1,
-	O_API,
-	O_REQUESTS,
-	O_SECONDS,
-	O_CLOSED,
-	O_RATE,
-	O_LOAD,
-	O_ARRIVALS,
-	O_SEED,
-	O_SPACING,
-	O_COUNT,
-	O_DEVICE,
-	O_JSON,
-	O_REQUEST_TIMES,
-	O_SYNC_FD,
-	O_HELP,
-};
-
 static const struct option options[] = {
-	{"trace", required_argument, NULL, O_TRACE},
-	{"api", required_argument, NULL, O_API},
-	{"requests", required_argument, NULL, O_REQUESTS},
-	{"seconds", required_argument, NULL, O_SECONDS},
-	{"closed", no_argument, NULL, O_CLOSED},
-	{"rate", required_argument, NULL, O_RATE},
-	{"load", required_argument, NULL, O_LOAD},
-	{"arrivals", required_argument, NULL, O_ARRIVALS},
-	{"seed", required_argument, NULL, O_SEED},
-	{"spacing", required_argument, NULL, O_SPACING},
-	{"count", no_argument, NULL, O_COUNT},
-	{"device", required_argument, NULL, O_DEVICE},
-	{"json", optional_argument, NULL, O_JSON},
-	{"request-times", required_argument, NULL, O_REQUEST_TIMES},
-	{"sync-fd", required_argument, NULL, O_SYNC_FD},
-	{"help", no_argument, NULL, O_HELP},
+	{"trace", required_argument, NULL, 't'},
+	{"api", required_argument, NULL, 'a'},
+	{"requests", required_argument, NULL, 'r'},
+	{"seconds", required_argument, NULL, 's'},
+	{"closed", no_argument, NULL, 'c'},
+	{"rate", required_argument, NULL, 'R'},
+	{"load", required_argument, NULL, 'l'},
+	{"arrivals", required_argument, NULL, 'A'},
+	{"seed", required_argument, NULL, 'e'},
+	{"spacing", required_argument, NULL, 'p'},
+	{"count", no_argument, NULL, 'n'},
+	{"device", required_argument, NULL, 'd'},
+	{"json", optional_argument, NULL, 'j'},
+	{"request-times", required_argument, NULL, 'T'},
+	{"sync-fd", required_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -214,60 +195,59 @@ static bool parse_arrivals(const char *text, struct arguments *a)
 }
 
 /* Returns NULL if the value is valid, else a description of the valid values. */
-static const char *take_option(enum option_id option, const char *value, struct arguments *a)
+static const char *take_option(int option, const char *value, struct arguments *a)
 {
 	uint64_t number = 0;
 
 	switch (option) {
-	case O_TRACE:
+	case 't':
 		a->trace = value;
 		return NULL;
-	case O_API:
+	case 'a':
 		a->api = strcmp(value, rt_by_hip.name) == 0 ? &rt_by_hip : &rt_by_hsa;
 		return strcmp(value, a->api->name) == 0 ? NULL : "hsa or hip";
-	case O_JSON:
+	case 'j':
 		a->json = value ? value : REPORT_STDOUT;
 		return NULL;
-	case O_REQUEST_TIMES:
+	case 'T':
 		a->request_times = value;
 		return NULL;
-	case O_CLOSED:
+	case 'c':
 		a->closed = true;
 		return NULL;
-	case O_COUNT:
+	case 'n':
 		a->run.count = true;
 		return NULL;
-	case O_REQUESTS:
+	case 'r':
 		return parse_count(value, INT64_MAX, &a->run.requests) && a->run.requests
 			       ? NULL
 			       : "a number of requests, at least 1";
-	case O_SECONDS:
+	case 's':
 		return parse_positive(value, 1e7, &a->run.seconds) ? NULL : "seconds above 0";
-	case O_RATE:
+	case 'R':
 		return parse_positive(value, RATE_MAX, &a->run.rate_per_s)
 			       ? NULL
 			       : "a rate above 0 and up to 1000000";
-	case O_LOAD:
+	case 'l':
 		return parse_positive(value, 1e3, &a->load) ? NULL : "a share of time above 0";
-	case O_ARRIVALS:
+	case 'A':
 		return parse_arrivals(value, a) ? NULL : "poisson, fixed, bursty or file:PATH";
-	case O_SEED:
+	case 'e':
 		return parse_count(value, UINT64_MAX, &a->seed) ? NULL : "a whole number";
-	case O_SPACING:
+	case 'p':
 		return parse_word(value, "none", "recorded", &a->run.spaced) ? NULL
 									     : "none or recorded";
-	case O_DEVICE:
+	case 'd':
 		if (!parse_count(value, 4095, &number))
 			return "the number of a GPU, from 0";
 		a->device = (unsigned)number;
 		return NULL;
-	case O_SYNC_FD:
+	case 'f':
 		return parse_descriptors(value, &a->run) ? NULL
 							 : "two file descriptors, such as 3:4";
-	case O_HELP:
-		break;
+	default:
+		return NULL;
 	}
-	return NULL;
 }
 
 /* Returns GO_ON, or the exit code. */
@@ -283,15 +263,15 @@ static int parse(int argc, char **argv, struct arguments *a)
 			return wrong_use("%s needs a value", argv[optind - 1]);
 		if (option == '?')
 			return wrong_use("unknown option %s", argv[optind - 1]);
-		if (option == O_HELP) {
+		if (option == 'h') {
 			printf("%s\n%s", usage_line, help_text);
 			return EXIT_SUCCESS;
 		}
 		/* The file of --json is its next argument, unless that is an option. */
-		if (option == O_JSON && !optarg && optind < argc &&
+		if (option == 'j' && !optarg && optind < argc &&
 		    (argv[optind][0] != '-' || !argv[optind][1]))
 			optarg = argv[optind++];
-		wanted = take_option((enum option_id)option, optarg, a);
+		wanted = take_option(option, optarg, a);
 		if (wanted)
 			return wrong_use("--%s: '%s' is not %s", options[index].name, optarg,
 					 wanted);

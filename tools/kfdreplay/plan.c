@@ -117,10 +117,3 @@ void plan_free(struct plan *plan)
 	free(plan->requests);
 	*plan = (struct plan){0};
 }
-
-uint64_t plan_spin_ns(const struct plan *plan, const struct plan_op *op)
-{
-	uint64_t waves = (op->workgroups + plan->compute_units - 1) / plan->compute_units;
-
-	return waves * op->ticks * PLAN_TICK_NS;
-}

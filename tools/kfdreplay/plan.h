@@ -82,8 +82,5 @@ struct plan {
  * compute_units is 0 or above 65535, or the trace has no request. Ended by plan_free(). */
 int plan_make(const struct trace *trace, uint32_t compute_units, struct plan *out);
 void plan_free(struct plan *plan);
-/* Returns the duration of a spin kernel that has the GPU for itself, in ns: its waves x its
- * ticks. */
-uint64_t plan_spin_ns(const struct plan *plan, const struct plan_op *op);
 
 #endif

@@ -23,7 +23,6 @@
 
 #include "tools/kfdreplay/arrivals.h"
 #include "tools/kfdreplay/plan.h"
-#include "tools/kfdreplay/request_times.h"
 #include "tools/kfdreplay/rt.h"
 #include "tools/kfdreplay/stats.h"
 

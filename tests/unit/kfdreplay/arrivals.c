@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "tools/kfdreplay/arrivals.h"
-#include "tools/kfdreplay/request_times.h"
 
 static char path[] = "/tmp/kfdreplay-arrivals-XXXXXX";
 static char error[256];

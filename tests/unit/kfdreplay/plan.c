@@ -125,6 +125,15 @@ static double off(double value, double recorded)
 	return fabs(value - recorded) / recorded;
 }
 
+/* Returns the duration of a spin kernel that has the GPU for itself, in ns: its waves x its
+ * ticks. */
+static uint64_t plan_spin_ns(const struct plan *plan, const struct plan_op *op)
+{
+	uint64_t waves = (op->workgroups + plan->compute_units - 1) / plan->compute_units;
+
+	return waves * op->ticks * PLAN_TICK_NS;
+}
+
 static void check_plan(const struct trace *trace, const struct plan *plan)
 {
 	double recorded = 0, planned = 0;
