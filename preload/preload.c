@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * The wrapped stores and waits of signals, and ioctl. exports.map lists all wrapped names; the
- * others are in submit_hints.c, signal_loads.c and queue_handles.c.
- */
+/* The wrapped loads, stores and waits of signals, and ioctl. exports.map lists all wrapped names; the
+ * others are in submit_hints.c and queue_handles.c. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <hsa/amd_hsa_signal.h>
@@ -338,6 +336,39 @@ WAIT(hsa_signal_wait_relaxed, TABLE_WAIT_RELAXED)
 WAIT(hsa_signal_wait_scacquire, TABLE_WAIT_SCACQUIRE)
 WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE) /* HSA 1.0 */
 
+/* ---- loads of signals ---- */
+
+/* A program may notice the end of its work by a load alone: HIP runtimes load a signal's value before
+ * they wait for the signal, and do not wait if the value is final. The loads are wrapped by symbol
+ * here and in the API table as well (api_table.c). A load that passes both hooks does no harm, because
+ * the second report of the same end changes nothing. */
+static hsa_signal_value_t load_nowhere(hsa_signal_t signal)
+{
+	(void)signal;
+	return 0;
+}
+
+#define LOAD(name)                                                                                 \
+	static load_fn find_##name;                                                                \
+	static load_fn *next_##name = find_##name;                                                 \
+	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
+			     (void *)find_##name};                                                 \
+	static COLD hsa_signal_value_t find_##name(hsa_signal_t signal)                            \
+	{                                                                                          \
+		return ((load_fn *)next_find(&entry_##name, (void *)load_nowhere))(signal);        \
+	}                                                                                          \
+	EXPORT hsa_signal_value_t name(hsa_signal_t signal)                                        \
+	{                                                                                          \
+		return loaded(signal.handle,                                                       \
+			      __atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal));            \
+	}
+LOAD(hsa_signal_load_relaxed)
+LOAD(hsa_signal_load_scacquire)
+/* The name of HSA 1.0, which all runtimes still export. */
+LOAD(hsa_signal_load_acquire)
+
+/* ---- the exported ioctl ---- */
+
 /* Passes DRM user queues to the agent, if there is one: only a process that uses KFD loads it. */
 static COLD int drm_ioctl(int fd, unsigned long request, void *arg)
 {
@@ -345,8 +376,6 @@ static COLD int drm_ioctl(int fd, unsigned long request, void *arg)
 
 	return agent ? agent->ioctl(fd, request, arg) : forward(fd, request, arg);
 }
-
-/* ---- the exported ioctl ---- */
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
