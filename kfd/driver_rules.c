@@ -106,17 +106,22 @@ bool kfdabi_per_vmid(uint32_t gfx_target_version)
 	       gfx_target_version >= 110000;
 }
 
-bool kfdabi_rule_applies(enum kfdabi_rule rule, const struct kfdabi_machine *machine)
+const char *kfdabi_rule_why_not(enum kfdabi_rule rule, const struct kfdabi_machine *machine)
 {
 	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
 	bool per_vmid = kfdabi_per_vmid(machine->gfx_target_version);
 
 	if (!info || !(info->kernels >> machine->kernel & 1))
-		return false;
-	return !(info->needs & KFDABI_NEEDS_PER_VMID && !per_vmid) &&
-	       !(info->needs & KFDABI_NEEDS_SHARED_VMID && per_vmid) &&
-	       !(info->needs & KFDABI_NEEDS_MANY_XCC && machine->xccs < 2) &&
-	       !(info->needs & KFDABI_NEEDS_TWO_NODES && machine->nodes < 2);
+		return "a rule of other kernels";
+	if (info->needs & KFDABI_NEEDS_MANY_XCC && machine->xccs < 2)
+		return "needs a GPU of several XCCs";
+	if (info->needs & KFDABI_NEEDS_TWO_NODES && machine->nodes < 2)
+		return "needs two GPUs";
+	if (info->needs & KFDABI_NEEDS_PER_VMID && !per_vmid)
+		return "needs a GPU such as gfx90a or gfx942, that debugs many processes";
+	if (info->needs & KFDABI_NEEDS_SHARED_VMID && per_vmid)
+		return "needs a GPU such as gfx908, that debugs one process at a time";
+	return NULL;
 }
 
 int kfdabi_kernel_find(const char *name)

@@ -204,7 +204,7 @@ static int kernel_with_rule(const struct sim_options *o, const struct profile *p
 		};
 
 		if ((o->kernel < 0 || o->kernel == kernel) &&
-		    kfdabi_rule_applies(o->broken_rule, &machine))
+		    !kfdabi_rule_why_not(o->broken_rule, &machine))
 			return kernel;
 	}
 	return -1;

@@ -308,21 +308,6 @@ static int suite_run(enum kfdabi_rule rule, struct suite_outcome *out)
 	return r;
 }
 
-/* Returns why the rule does not apply to this machine. */
-static const char *why_not(const struct kfdabi_rule_info *info,
-			   const struct kfdabi_machine *machine)
-{
-	if (!(info->kernels >> machine->kernel & 1))
-		return "a rule of other kernels";
-	if (info->needs & KFDABI_NEEDS_MANY_XCC && machine->xccs < 2)
-		return "needs a GPU of several XCCs";
-	if (info->needs & KFDABI_NEEDS_TWO_NODES && machine->nodes < 2)
-		return "needs two GPUs";
-	return info->needs & KFDABI_NEEDS_PER_VMID
-		       ? "needs a GPU such as gfx90a or gfx942, that debugs many processes"
-		       : "needs a GPU such as gfx908, that debugs one process at a time";
-}
-
 /* Runs the checks of the selected rules and adds their results. Returns 0 or the exit status. */
 static int run(const struct conform_options *o, const struct kfdabi_machine *machine,
 	       struct run_counts *sums)
@@ -330,16 +315,16 @@ static int run(const struct conform_options *o, const struct kfdabi_machine *mac
 	for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++) {
 		enum kfdabi_rule rule = (enum kfdabi_rule)i;
 		const struct kfdabi_rule_info *info = kfdabi_rule(rule);
+		const char *why_not = kfdabi_rule_why_not(rule, machine);
 		struct suite_outcome outcome = {.result = SUITE_NOT_APPLICABLE};
 		int r = 0;
 
 		if (!wanted(o, info->name))
 			continue;
-		if (kfdabi_rule_applies(rule, machine))
+		if (!why_not)
 			r = suite_run(rule, &outcome);
 		else
-			snprintf(outcome.reason, sizeof outcome.reason, "%s",
-				 why_not(info, machine));
+			snprintf(outcome.reason, sizeof outcome.reason, "%s", why_not);
 		if (r) {
 			fprintf(stderr, "kfdconform: cannot start a process for %s (%s)\n",
 				info->name, strerror(-r));

@@ -134,7 +134,7 @@ int harness_ioctl(int fd, unsigned nr, void *arg, size_t size);
 int harness_version(int fd);
 /* gpu_info.c: describes the nth GPU, counted from 0. Returns 0, or -ENODEV if there is none. */
 int harness_shape(unsigned nth, struct gpu_shape *out);
-/* Describes the machine for kfdabi_rule_applies(). Returns 0, or -ENODEV if there is no GPU. */
+/* Describes the machine for kfdabi_rule_why_not(). Returns 0, or -ENODEV if there is no GPU. */
 int harness_machine(struct kfdabi_machine *out);
 /* Reads a number from a file of a topology node: the whole file (key NULL), or the value after a
  * key. Returns 0 or a negative errno. */
