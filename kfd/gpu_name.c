@@ -2,7 +2,6 @@
 #include "kfd/gpu_name.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -11,10 +10,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define NODES "/sys/class/kfd/kfd/topology/nodes"
+#include "kfd/topology.h"
+
 #define DEVICES "/sys/bus/pci/devices"
 #define IDS "/usr/share/libdrm/amdgpu.ids"
-#define NODES_MAX 256
 
 static FILE *open_file(const char *root, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -86,62 +85,19 @@ static void read_product(const char *root, struct gpu_name *gpu)
 
 /* ---- reading ---- */
 
-struct location {
-	uint64_t id, domain;
-};
-
-static bool read_properties(const char *root, unsigned node, struct gpu_name *gpu,
-			    struct location *location)
-{
-	FILE *file = open_file(root, NODES "/%u/properties", node);
-	uint64_t value;
-	char name[64];
-
-	if (!file)
-		return false;
-	while (fscanf(file, "%63s %" SCNu64, name, &value) == 2) {
-		if (strcmp(name, "location_id") == 0)
-			location->id = value;
-		else if (strcmp(name, "domain") == 0)
-			location->domain = value;
-		else if (strcmp(name, "drm_render_minor") == 0)
-			gpu->render_minor = (unsigned)value;
-	}
-	fclose(file);
-	return true;
-}
-
 /* AMD's own driver stores the number of the partition in the function bits of location_id. The PCI
  * device itself has function 0, so try that if there is no device with the given function. */
-static void read_device(const char *root, const struct location *at, struct gpu_name *gpu)
+static void read_device(const char *root, const struct topology_gpu *at, struct gpu_name *gpu)
 {
 	char text[8];
 
-	snprintf(gpu->bdf, sizeof(gpu->bdf), "%04x:%02x:%02x.%u", (unsigned)at->domain & 0xffff,
-		 (unsigned)(at->id >> 8 & 0xff), (unsigned)(at->id >> 3 & 0x1f),
-		 (unsigned)(at->id & 7));
+	snprintf(gpu->bdf, sizeof(gpu->bdf), "%04x:%02x:%02x.%u", at->domain & 0xffff,
+		 at->location_id >> 8 & 0xff, at->location_id >> 3 & 0x1f, at->location_id & 7);
 	read_line(root, gpu->bdf, "vendor", text, sizeof(text));
 	if (!text[0])
 		gpu->bdf[strlen(gpu->bdf) - 1] = '0';
 	read_line(root, gpu->bdf, "current_compute_partition", gpu->mode, sizeof(gpu->mode));
 	read_product(root, gpu);
-}
-
-static bool read_gpu(const char *root, unsigned node, struct gpu_name *out)
-{
-	FILE *file = open_file(root, NODES "/%u/gpu_id", node);
-	struct location location = {0};
-
-	*out = (struct gpu_name){0};
-	if (!file)
-		return false;
-	if (fscanf(file, "%" SCNu32, &out->gpu_id) != 1)
-		out->gpu_id = 0;
-	fclose(file);
-	if (!out->gpu_id || !read_properties(root, node, out, &location)) /* a CPU node has id 0 */
-		return false;
-	read_device(root, &location, out);
-	return true;
 }
 
 static void number_partitions(struct gpu_name *names, size_t n)
@@ -159,10 +115,14 @@ static void number_partitions(struct gpu_name *names, size_t n)
 
 size_t gpu_names_read(const char *root, struct gpu_name *out, size_t max)
 {
-	size_t n = 0;
+	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	size_t n = topology_gpus_below(root, gpus, max < TOPOLOGY_GPUS ? max : TOPOLOGY_GPUS);
 
-	for (unsigned node = 0; node < NODES_MAX && n < max; node++)
-		n += read_gpu(root, node, &out[n]);
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct gpu_name){.gpu_id = gpus[i].gpu_id,
+					   .render_minor = gpus[i].render_minor};
+		read_device(root, &gpus[i], &out[i]);
+	}
 	number_partitions(out, n);
 	return n;
 }

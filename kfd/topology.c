@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
-#define PATH 128
+#define PATH 256
 
 static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 {
@@ -27,6 +27,8 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 		{"simd_per_cu", &gpu->simds_per_cu},
 		{"capability", &gpu->capability},
 		{"drm_render_minor", &gpu->render_minor},
+		{"location_id", &gpu->location_id},
+		{"domain", &gpu->domain},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -34,14 +36,14 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 			*known[i].at = value;
 }
 
-static bool read_gpu(const char *node, struct topology_gpu *out)
+static bool read_gpu(const char *nodes, const char *node, struct topology_gpu *out)
 {
 	char path[PATH], name[64];
 	uint64_t value;
 	FILE *file;
 
 	*out = (struct topology_gpu){.node = (uint32_t)strtoul(node, NULL, 10)};
-	snprintf(path, sizeof(path), NODES "/%.20s/gpu_id", node);
+	snprintf(path, sizeof(path), "%s/%.20s/gpu_id", nodes, node);
 	file = fopen(path, "re");
 	if (!file)
 		return false;
@@ -50,7 +52,7 @@ static bool read_gpu(const char *node, struct topology_gpu *out)
 	fclose(file);
 	if (!out->gpu_id)
 		return false; /* a CPU */
-	snprintf(path, sizeof(path), NODES "/%.20s/properties", node);
+	snprintf(path, sizeof(path), "%s/%.20s/properties", nodes, node);
 	file = fopen(path, "re");
 	if (!file)
 		return false;
@@ -71,20 +73,28 @@ static int by_node(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-size_t topology_gpus(struct topology_gpu *out, size_t max)
+size_t topology_gpus_below(const char *root, struct topology_gpu *out, size_t max)
 {
-	DIR *dir = opendir(NODES);
+	char nodes[PATH / 2];
 	struct dirent *entry;
 	size_t n = 0;
+	DIR *dir;
 
+	snprintf(nodes, sizeof(nodes), "%s" NODES, root);
+	dir = opendir(nodes);
 	while (dir && n < max && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && read_gpu(entry->d_name, &out[n]))
+		if (entry->d_name[0] != '.' && read_gpu(nodes, entry->d_name, &out[n]))
 			n++;
 	if (dir)
 		closedir(dir);
 	if (n)
 		qsort(out, n, sizeof(*out), by_node);
 	return n;
+}
+
+size_t topology_gpus(struct topology_gpu *out, size_t max)
+{
+	return topology_gpus_below("", out, max);
 }
 
 const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n, uint32_t gpu_id)

@@ -31,12 +31,15 @@ struct topology_gpu {
 	uint32_t simds, simds_per_cu; /* SIMDs of the node, and of one compute unit */
 	uint32_t capability;	      /* bits KFDABI_CAP_* and others */
 	uint32_t render_minor;	      /* minor number of its render node */
+	uint32_t location_id, domain; /* PCI bus, device and function; PCI domain */
 };
 
 /* Reads at most `max` GPUs, in no defined selection if there are more, and sorts them by node.
  * Returns their number; 0 if there is no driver. A property that the driver does not report is 0,
  * except xccs. */
 size_t topology_gpus(struct topology_gpu *out, size_t max);
+/* The same of a machine whose files are below the directory `root`; "": of this one. */
+size_t topology_gpus_below(const char *root, struct topology_gpu *out, size_t max);
 /* Returns the entry with that gpu_id, or NULL. */
 const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n,
 					 uint32_t gpu_id);
