@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "kfd/uapi.h"
 #include "shim/activity.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "kfd/debug_session.h"
 #include "shim/descriptor.h"

@@ -12,7 +12,6 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>

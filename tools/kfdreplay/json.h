@@ -8,7 +8,6 @@
 #define KFDSHIM_TOOLS_KFDREPLAY_JSON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "tools/kfdreplay/run.h"
 

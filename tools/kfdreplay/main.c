@@ -2,8 +2,6 @@
 // kfdreplay: plays a recorded model trace through the real HSA runtime, or HIP.
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

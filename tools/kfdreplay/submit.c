@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Submits requests to the HSA queue: packets, copies, and the wait for the end.
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "tools/kfdreplay/rt.h"

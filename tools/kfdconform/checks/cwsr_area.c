@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What SUSPEND writes to the save areas. */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"

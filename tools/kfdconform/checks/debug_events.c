@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Exceptions: dbg_fd, the two queries, and which process receives an error. */
 #include <fcntl.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -159,16 +159,22 @@ void check_enable_poisons_owner(void)
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
-/* Opens two sessions at once and returns the runtime state of the second. */
-static uint32_t second_session(void)
+/* Opens a session and returns the runtime state of the process. */
+static uint32_t state_after_enable(pid_t pid)
 {
 	struct kfdabi_runtime_info info;
 
+	CHECK_IS(trap_enable(gpu.kfd, pid, 0, STDERR_FILENO, &info), 0);
+	return info.runtime_state;
+}
+
+/* Opens two sessions at once and returns the runtime state of the second. */
+static uint32_t second_session(void)
+{
 	debugged(&one, &gpu.kfd, 0, NULL);
 	scripted_start(&two, "orq");
 	seize(two.pid);
-	CHECK_IS(trap_enable(gpu.kfd, two.pid, 0, STDERR_FILENO, &info), 0);
-	return info.runtime_state;
+	return state_after_enable(two.pid);
 }
 
 void check_enable_many_per_gpu(void)
@@ -183,14 +189,6 @@ void check_enable_second_on_gpu_is_busy(void)
 	CHECK_IS(second_session(), KFDABI_RUNTIME_BUSY);
 	CHECK_IS(clear_and_suspend(gpu.kfd, one.pid), 1);
 	CHECK_IS(clear_and_suspend(gpu.kfd, two.pid), -EPERM);
-}
-
-static uint32_t state_after_enable(pid_t pid)
-{
-	struct kfdabi_runtime_info info;
-
-	CHECK_IS(trap_enable(gpu.kfd, pid, 0, STDERR_FILENO, &info), 0);
-	return info.runtime_state;
 }
 
 void check_disable_returns_busy_to_enabled(void)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Memory shared between processes (dmabuf), and process memory used by the GPU (SVM). */
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Events, and waiting for them. */
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The effect of a memory fault on the queues of its process. */
-#include <string.h>
-#include <unistd.h>
 
-#include "common/clock.h"
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* ALLOC, FREE, MAP and UNMAP_MEMORY, ACQUIRE_VM and the queries about memory. */
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>

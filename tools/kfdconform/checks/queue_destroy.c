@@ -2,7 +2,6 @@
 /* DESTROY_QUEUE. The processes of these checks debug themselves, which needs no tracer. */
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

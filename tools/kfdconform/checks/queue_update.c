@@ -2,7 +2,6 @@
 /* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS. */
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* RESUME_QUEUES, and the state of a queue after it. */
-#include <time.h>
 
 #include "common/clock.h"
 #include "tools/kfdconform/checks.h"
@@ -11,12 +10,18 @@
 static struct signal *sent; /* of the packet that was submitted last */
 static uint32_t ids[1025];
 
-RULE_CHECK(unknown_ids_flagged_count_0_resume, self_debug_open(1))
+/* Opens a session with one queue, which is suspended and has a packet that waits. */
+static void suspended(void)
+{
+	self_debug_open(1);
+	self_debug_suspend_one(&self.queues[0]);
+	sent = self_debug_send(&self.queues[0]);
+}
+
+RULE_CHECK(unknown_ids_flagged_count_0_resume, suspended())
 {
 	ids[0] = UNKNOWN;
 	ids[1] = UNKNOWN + 1;
-	self_debug_suspend_one(&self.queues[0]);
-	sent = self_debug_send(&self.queues[0]);
 	CHECK_IS(self_debug_resume(ids, 2), 0);
 	CHECK_IS(ids[0], UNKNOWN | SELF_DEBUG_INVALID);
 	CHECK_IS(ids[1], (UNKNOWN + 1) | SELF_DEBUG_INVALID);
@@ -34,10 +39,8 @@ RULE_CHECK(mixed_known_and_unknown_resume, self_debug_open(1))
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(resume_over_1024_is_einval, self_debug_open(1))
+RULE_CHECK(resume_over_1024_is_einval, suspended())
 {
-	self_debug_suspend_one(&self.queues[0]);
-	sent = self_debug_send(&self.queues[0]);
 	for (uint32_t i = 0; i < 1025; i++)
 		ids[i] = i;
 	CHECK_IS(self_debug_resume(ids, 1025), -EINVAL);
@@ -47,10 +50,8 @@ RULE_CHECK(resume_over_1024_is_einval, self_debug_open(1))
 	CHECK(self_debug_done(sent));
 }
 
-RULE_CHECK(resume_bad_pointer_is_efault, self_debug_open(1))
+RULE_CHECK(resume_bad_pointer_is_efault, suspended())
 {
-	self_debug_suspend_one(&self.queues[0]);
-	sent = self_debug_send(&self.queues[0]);
 	CHECK_IS(self_debug_resume((void *)8, 1), -EFAULT);
 	CHECK(self_debug_stopped(sent));
 }
@@ -75,13 +76,9 @@ RULE_CHECK(resume_null_array_ignores_the_number, self_debug_open(1))
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(resume_empty_array_resumes_none, self_debug_open(1))
+RULE_CHECK(resume_empty_array_resumes_none, suspended())
 {
-	uint32_t id = 0;
-
-	self_debug_suspend_one(&self.queues[0]);
-	sent = self_debug_send(&self.queues[0]);
-	CHECK_IS(self_debug_resume(&id, 0), 0);
+	CHECK_IS(self_debug_resume(ids, 0), 0);
 	CHECK(self_debug_stopped(sent));
 }
 
@@ -104,26 +101,24 @@ RULE_CHECK(unmatched_resume_changes_nothing, self_debug_open(1))
 	CHECK(self_debug_stopped(sent));
 }
 
-RULE_CHECK(resume_maps_only_if_percent_permits, self_debug_open(1))
+/* Checks that a resume does not map a queue that was updated to these values. */
+static void stays_off(bool ring, uint32_t percent)
 {
-	self_debug_suspend_one(&self.queues[0]);
-	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
+	CHECK_IS(self_debug_update(&self.queues[0], ring, percent), 0);
 	self_debug_resume_one(&self.queues[0]);
-	sent = self_debug_send(&self.queues[0]);
 	CHECK(self_debug_stopped(sent));
 	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
 	CHECK(self_debug_done(sent));
 }
 
-RULE_CHECK(resume_maps_only_if_ring_permits, self_debug_open(1))
+RULE_CHECK(resume_maps_only_if_percent_permits, suspended())
 {
-	self_debug_suspend_one(&self.queues[0]);
-	CHECK_IS(self_debug_update(&self.queues[0], false, 100), 0);
-	self_debug_resume_one(&self.queues[0]);
-	sent = self_debug_send(&self.queues[0]);
-	CHECK(self_debug_stopped(sent));
-	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
-	CHECK(self_debug_done(sent));
+	stays_off(true, 0);
+}
+
+RULE_CHECK(resume_maps_only_if_ring_permits, suspended())
+{
+	stays_off(false, 100);
 }
 
 RULE_CHECK(resume_rereads_the_write_pointer, self_debug_open(1))

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What ends a debug session and what does not: exit, exec, fork, close, detach. */
-#include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* SMI events (the driver's kfd_smi_events.c). */
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/wait.h"

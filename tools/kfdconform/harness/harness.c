@@ -265,18 +265,14 @@ void *queue_packet(struct raw_queue *queue)
 
 /* Writes the header last, because the packet processor may read the packet as soon as its
  * header is valid. */
-static void publish(struct raw_queue *queue, void *at, const void *packet)
-{
-	const uint16_t *from = packet;
-
-	memcpy((uint16_t *)at + 1, from + 1, 62);
-	__atomic_store_n((uint16_t *)at, *from, __ATOMIC_RELEASE);
-	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
-}
-
 void queue_publish(struct raw_queue *queue, const void *packet)
 {
-	publish(queue, queue_packet(queue), packet);
+	uint16_t *at = queue_packet(queue);
+	const uint16_t *from = packet;
+
+	memcpy(at + 1, from + 1, 62);
+	__atomic_store_n(at, *from, __ATOMIC_RELEASE);
+	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
 }
 
 void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct signal *signal)

@@ -2,7 +2,6 @@
 #include "tools/kfdconform/harness/self_debug.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
