@@ -2,6 +2,8 @@
 // kfdreplay: plays a recorded model trace through the real HSA runtime, or HIP.
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +12,13 @@
 
 #include "common/parse.h"
 #include "common/version.h"
-#include "tools/kfdreplay/json.h"
 #include "tools/kfdreplay/run.h"
 
 #define SIM_INFO_FILE "/sys/class/kfd/kfd/simulation.json"
 #define DEFAULT_SEED 1u
 #define RATE_MAX 1e6
 #define FILE_PREFIX "file:"
+#define REPORT_STDOUT "-"
 
 enum { GO_ON = -1 };
 
@@ -32,6 +34,24 @@ struct arguments {
 	const char *arrivals_file; /* ARRIVALS_RECORDED only */
 	uint64_t seed;
 	struct run_options run;
+};
+
+/* The machine of the run: hardware, or a simulation by kfdsim. */
+struct sim_info {
+	bool simulated;
+	double time_scale; /* model time / wall time; 1 on hardware */
+};
+
+/* Everything that a report contains; not owned. */
+struct replay_report {
+	const char *trace; /* name of the trace */
+	const char *api;   /* "hsa" or "hip" */
+	const char *gpu_name;
+	const struct sim_info *sim_info;
+	const struct plan *plan;
+	const struct run_options *options;
+	const struct run_result *result;
+	struct stats_summary latency;
 };
 
 static const char usage_line[] =
@@ -290,23 +310,148 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return GO_ON;
 }
 
-static void report(const struct arguments *a, const struct replay_report *partial)
+/* Reads kfdsim's simulation.json. Without such a file the machine is taken as hardware. */
+static void sim_info_read(struct sim_info *out)
 {
-	struct stats_summary latency;
-	struct replay_report full = *partial;
+	json_error_t error;
+	json_t *json;
+
+	*out = (struct sim_info){.time_scale = 1};
+	if (access(SIM_INFO_FILE, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+		return;
+	json = json_load_file(SIM_INFO_FILE, 0, &error);
+	if (!json)
+		fail(EXIT_FAILURE, "%s: %s", SIM_INFO_FILE, error.text);
+	if (json_unpack(json, "{s:b, s:F}", "simulated", &out->simulated, "time_scale",
+			&out->time_scale) ||
+	    !(out->time_scale > 0))
+		fail(EXIT_FAILURE, "%s: no time_scale above 0 in it", SIM_INFO_FILE);
+	json_decref(json);
+}
+
+/* ---- report ---- */
+
+static double busy_ratio(const struct run_result *result)
+{
+	return result->seconds > 0 ? result->busy_ns / 1e9 / result->seconds : 0;
+}
+
+/* Returns the requested rate, or in a closed loop the rate that resulted. */
+static double rate(const struct replay_report *report)
+{
+	const struct run_result *result = report->result;
+
+	if (report->options->open_loop)
+		return report->options->rate_per_s;
+	return result->seconds > 0 ? (double)result->stats.count / result->seconds : 0;
+}
+
+static uint64_t backlog(const struct replay_report *report)
+{
+	const struct run_result *result = report->result;
+
+	return report->options->open_loop ? result->arrived - result->stats.count : 0;
+}
+
+static json_t *latency_json(const struct stats_summary *l)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "mean", l->mean_us, "p50", l->p50_us,
+			 "p90", l->p90_us, "p99", l->p99_us, "p999", l->p999_us, "max", l->max_us);
+}
+
+static json_t *count_json(const struct replay_report *report)
+{
+	const struct run_result *result = report->result;
+
+	if (!report->options->count)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:I}", "submitted", (json_int_t)result->count.submitted,
+			 "executed", (json_int_t)result->count.executed, "twice",
+			 (json_int_t)result->count.twice, "never", (json_int_t)result->count.never);
+}
+
+static json_t *report_json(const struct replay_report *report)
+{
+	const struct run_result *result = report->result;
+	const struct run_options *run = report->options;
+
+	return json_pack("{s:s, s:s, s:b, s:f, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, "
+			 "s:b, s:I, s:o}",
+			 "trace", report->trace, "api", report->api, "simulated",
+			 report->sim_info->simulated, "time_scale", report->sim_info->time_scale,
+			 "agent", report->gpu_name, "mode", run->open_loop ? "open" : "closed",
+			 "requests", (json_int_t)result->stats.count, "arrived",
+			 (json_int_t)result->arrived, "steps", result->steps, "seconds",
+			 result->seconds, "gpu_us_per_request", report->plan->mean_ns / 1e3,
+			 "gpu_busy_ratio", busy_ratio(result), "rate_per_s", rate(report),
+			 "latency_us", latency_json(&report->latency), "keeps_up", result->keeps_up,
+			 "backlog", (json_int_t)backlog(report), "count", count_json(report));
+}
+
+/* Writes the report as JSON to a file, or to stdout (REPORT_STDOUT). */
+static void report_write_json(const struct replay_report *report, const char *path)
+{
+	json_t *json = report_json(report);
+	bool to_stdout = strcmp(path, REPORT_STDOUT) == 0;
+	FILE *file = !json ? NULL : to_stdout ? stdout : fopen(path, "we");
+	bool good = file && json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
+		    fputc('\n', file) != EOF;
+	int error = errno;
+
+	if (file && (to_stdout ? fflush(file) : fclose(file)) != 0 && good) {
+		error = errno;
+		good = false;
+	}
+	if (!good)
+		fail(EXIT_FAILURE, "%s: cannot be written: %s", path,
+		     json ? strerror(error) : "out of memory");
+	json_decref(json);
+}
+
+static void report_print(const struct replay_report *report)
+{
+	const struct run_result *result = report->result;
+	const struct stats_summary *l = &report->latency;
+
+	printf("%s on %s", report->trace, report->gpu_name);
+	if (report->sim_info->simulated)
+		printf(" (simulated, time scale %g: all times are model time)",
+		       report->sim_info->time_scale);
+	printf("\n%zu requests in %.3f s, GPU busy %.1f %%", result->stats.count, result->seconds,
+	       busy_ratio(result) * 100);
+	if (report->options->open_loop)
+		printf(", %.1f/s arriving, %" PRIu64 " arrived", report->options->rate_per_s,
+		       result->arrived);
+	printf("\n");
+	if (!result->keeps_up)
+		printf("does not keep up: %" PRIu64 " waiting at the end, so latencies depend on "
+		       "the length of the run\n",
+		       backlog(report));
+	if (result->stats.count > 0)
+		printf("latency P50 %.1f us, P90 %.1f us, P99 %.1f us, P99.9 %.1f us, "
+		       "max %.1f us\n",
+		       l->p50_us, l->p90_us, l->p99_us, l->p999_us, l->max_us);
+	if (report->options->count)
+		printf("workgroups: %" PRIu64 " submitted, %" PRIu64 " executed, %" PRIu64
+		       " twice, %" PRIu64 " never\n",
+		       result->count.submitted, result->count.executed, result->count.twice,
+		       result->count.never);
+}
+
+static void report(const struct arguments *a, struct replay_report *full)
+{
 	char why[512];
 
-	if (stats_summarise(&partial->result->stats, &latency) != 0)
+	if (stats_summarise(&full->result->stats, &full->latency) != 0)
 		fail(EXIT_FAILURE, "out of memory");
-	full.latency = &latency;
 	if (a->json)
-		report_write_json(&full, a->json);
+		report_write_json(full, a->json);
 	if (a->request_times &&
 	    request_times_write(a->run.times, a->request_times, why, sizeof(why)) != 0)
 		fail(EXIT_FAILURE, "%s", why);
 	/* Print no text if the JSON goes to stdout, because a program reads it there. */
 	if (!a->json || strcmp(a->json, REPORT_STDOUT) != 0)
-		report_print(&full);
+		report_print(full);
 	if (fflush(stdout) != 0)
 		fail(EXIT_FAILURE, "standard output cannot be written");
 }
@@ -349,8 +494,13 @@ static void play(struct arguments *a, const struct trace *trace, const struct ar
 		fail(EXIT_FAILURE, "out of memory for --request-times");
 	rt->api->prepare(rt, &plan, a->run.count);
 	run(rt, &plan, &a->run, &result);
-	report(a, &(struct replay_report){trace->name, rt->api->name, rt->gpu_name, sim_info, &plan,
-					  &a->run, &result, NULL});
+	report(a, &(struct replay_report){.trace = trace->name,
+					  .api = rt->api->name,
+					  .gpu_name = rt->gpu_name,
+					  .sim_info = sim_info,
+					  .plan = &plan,
+					  .options = &a->run,
+					  .result = &result});
 	stats_free(&result.stats);
 	request_times_free(&times);
 	plan_free(&plan);
@@ -374,7 +524,7 @@ int main(int argc, char **argv)
 	if (trace_read(a.trace, &trace, why, sizeof(why)) != 0 ||
 	    (a.arrivals_file && arrivals_file_read(a.arrivals_file, &gaps, why, sizeof(why)) != 0))
 		fail(EXIT_FAILURE, "%s", why);
-	sim_info_read(SIM_INFO_FILE, &sim_info);
+	sim_info_read(&sim_info);
 	a.run.scale = sim_info.time_scale;
 	run_catch_signals();
 	play(&a, &trace, &gaps, &sim_info, &rt);
