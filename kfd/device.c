@@ -14,8 +14,6 @@
 #include "common/proc_file.h"
 #include "kfd/uapi.h"
 
-#define NODES "/sys/class/kfd/kfd/topology/nodes"
-
 int kfd_device_open(struct reason *reason)
 {
 	struct kfd_ioctl_get_version_args version = {0};
@@ -74,38 +72,4 @@ int kfd_device_opened_by(pid_t pid, unsigned tries)
 			found = 1;
 	closedir(dir);
 	return found;
-}
-
-/* Returns 0 for a node without a GPU, and if it cannot be read. */
-static uint32_t gpu_id_of(const char *node)
-{
-	char path[sizeof(NODES) + 300];
-	unsigned id = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), NODES "/%.255s/gpu_id", node);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%u", &id) != 1)
-		id = 0;
-	fclose(file);
-	return id;
-}
-
-size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max)
-{
-	DIR *dir = opendir(NODES);
-	struct dirent *entry;
-	size_t n = 0;
-
-	while (dir && n < max && (entry = readdir(dir))) {
-		uint32_t id = entry->d_name[0] == '.' ? 0 : gpu_id_of(entry->d_name);
-
-		if (id)
-			gpu_ids[n++] = id;
-	}
-	if (dir)
-		closedir(dir);
-	return n;
 }

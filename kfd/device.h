@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device /dev/kfd: opens it for debug sessions, finds the processes that have it open, and
- * lists the driver's GPU nodes. Used by the daemon's executor processes and by kfdsched.
+ * The device /dev/kfd: opens it for debug sessions, and finds the processes that have it open. Used by
+ * the daemon's executor processes and by kfdsched.
  *
  * Threads: any. No state is kept. Errors: negative errno.
  */
 #ifndef KFDSHIM_KFD_DEVICE_H
 #define KFDSHIM_KFD_DEVICE_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "kfd/reason.h"
@@ -37,9 +35,5 @@ int kfd_device_open(struct reason *reason);
  * other   there is no /dev/kfd here, there is no such process, or its fds may not be read
  */
 int kfd_device_opened_by(pid_t pid, unsigned tries);
-
-/* Writes the gpu_ids of the GPU nodes in sysfs, at most `max`, in no order. CPU nodes are left out.
- * Returns their number. */
-size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max);
 
 #endif

@@ -2,7 +2,6 @@
 #include "kfd/gpu_name.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "channel/protocol.h"
-#include "kfd/device.h"
+#include "kfd/topology.h"
 #include "scheduler/core/sched.h"
 #include "scheduler/daemon/log.h"
 
@@ -53,13 +53,16 @@ int nodes_open(struct nodes *nodes)
 
 void nodes_read(struct nodes *nodes, uint64_t now)
 {
+	struct topology_gpu gpus[CLIENT_SHM_NODES + 1];
 	uint32_t ids[CLIENT_SHM_NODES + 1];
 	size_t n;
 
 	if (nodes->read_ns && now < nodes->read_ns + REREAD_NS)
 		return;
 	nodes->read_ns = now;
-	n = kfd_device_nodes(ids, CLIENT_SHM_NODES + 1);
+	n = topology_gpus(gpus, CLIENT_SHM_NODES + 1);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = gpus[i].gpu_id;
 	report_overflow(n);
 	name_nodes(nodes->daemon_shm, ids, (uint32_t)n);
 	if (nodes->older_shm)

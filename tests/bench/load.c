@@ -36,7 +36,7 @@
 #include "channel/protocol.h"
 #include "common/clock.h"
 #include "common/json_util.h"
-#include "kfd/device.h"
+#include "kfd/topology.h"
 #include "tests/bench/report.h"
 #include "tests/bench/spent.h"
 
@@ -550,8 +550,10 @@ static bool is_wanted(const char *only, const char *part)
 
 int main(int argc, char **argv)
 {
+	struct topology_gpu gpus[NODES];
 	struct rlimit files;
 	struct bench bench;
+	bool real;
 
 	if (argc != 2 && argc != 3) {
 		fprintf(stderr, "usage: bench_load KFDSCHEDD [seen|held|reload]\n");
@@ -563,9 +565,9 @@ int main(int argc, char **argv)
 	}
 	must(mkdtemp(directory) != NULL, "mkdtemp");
 	snprintf(path, sizeof(path), "%s/socket", directory);
-	if (kfd_device_nodes(gpu_ids, NODES) != NODES)
-		for (uint32_t i = 0; i < NODES; i++)
-			gpu_ids[i] = 100 + i;
+	real = topology_gpus(gpus, NODES) == NODES;
+	for (uint32_t i = 0; i < NODES; i++)
+		gpu_ids[i] = real ? gpus[i].gpu_id : 100 + i;
 	plan();
 	bench_begin(&bench, "load", "kfdschedd with 1,000 clients");
 	start_bare();

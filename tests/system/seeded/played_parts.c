@@ -9,6 +9,7 @@
 #include "common/cwsr.h"
 #include "kfd/ptrace.h"
 #include "kfd/sysfs.h"
+#include "kfd/topology.h"
 #include "kfd/uapi.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics/metrics.h"
@@ -273,12 +274,12 @@ int kfd_device_open(struct reason *reason)
 	return file_open(fiber_process(), file_new(DEVICE));
 }
 
-size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max)
+size_t topology_gpus(struct topology_gpu *gpus, size_t max)
 {
 	size_t n = max < DRIVER_NODES ? max : DRIVER_NODES;
 
 	for (size_t i = 0; i < n; i++)
-		gpu_ids[i] = DRIVER_NODE + (uint32_t)i;
+		gpus[i].gpu_id = DRIVER_NODE + (uint32_t)i;
 	return n;
 }
 

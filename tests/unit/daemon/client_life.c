@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "kfd/topology.h"
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/metrics/metrics.h"
 #include "scheduler/daemon/operator/events.h"
@@ -61,9 +62,9 @@ uint32_t executor_number(const struct executor *executor)
 	return 0;
 }
 
-size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max)
+size_t topology_gpus(struct topology_gpu *gpus, size_t max)
 {
-	(void)gpu_ids, (void)max;
+	(void)gpus, (void)max;
 	return 0;
 }
 
