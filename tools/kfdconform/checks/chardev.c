@@ -184,16 +184,13 @@ RULE_CHECK(criu_needs_a_capability, gpu_open(&gpu))
 	CHECK_IS(criu(77), -EACCES);
 }
 
-RULE_CHECK(criu_unknown_op_is_einval, gpu_open(&gpu))
+static void open_with_capability(void)
 {
+	gpu_open(&gpu);
 	if (!(capabilities_drop(0) & NEEDED))
 		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
-	CHECK_IS(criu(77), -EINVAL);
 }
 
-RULE_CHECK(criu_unpause_of_what_runs_is_einval, gpu_open(&gpu))
-{
-	if (!(capabilities_drop(0) & NEEDED))
-		SKIP("needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN");
-	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EINVAL);
-}
+RULE_IS(criu_unknown_op_is_einval, open_with_capability(), criu(77), -EINVAL)
+RULE_IS(criu_unpause_of_what_runs_is_einval, open_with_capability(), criu(KFD_CRIU_OP_UNPAUSE),
+	-EINVAL)

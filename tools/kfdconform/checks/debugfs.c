@@ -22,9 +22,9 @@
 /* Returns the whole text of a file, valid until the next call. */
 static char *debugfs_text(const char *name)
 {
-	static char *text;
-	size_t n = 0, cap = 1 << 16;
-	char path[64], *more;
+	static char text[8 << 20]; /* of which only the pages that are written exist */
+	size_t n = 0;
+	char path[64];
 	ssize_t got;
 	int fd;
 
@@ -32,19 +32,10 @@ static char *debugfs_text(const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		SKIP("debugfs cannot be read: run as root, and mount it");
-	free(text);
-	text = malloc(cap + 1);
-	CHECK(text);
-	while ((got = read(fd, text + n, cap - n)) > 0) {
+	while ((got = read(fd, text + n, sizeof text - n)) > 0)
 		n += (size_t)got;
-		if (n < cap)
-			continue;
-		cap *= 2;
-		more = realloc(text, cap + 1);
-		CHECK(more);
-		text = more;
-	}
 	close(fd);
+	CHECK(n < sizeof text);
 	text[n] = '\0';
 	return text;
 }
@@ -178,8 +169,6 @@ static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
 	struct kfdabi_create_queue args;
 	uint32_t word = 0;
 
-	if (!gpu.gpu_id)
-		gpu_open(&gpu);
 	queue_args(&gpu, &self.queues[0], &args);
 	args.queue_priority = priority;
 	CHECK_IS(queue_create(&gpu, &self.queues[0], &args), 0);
@@ -187,7 +176,7 @@ static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
 	return word;
 }
 
-void check_mqds_tell_the_pipe_priority(void)
+RULE_CHECK(mqds_tell_the_pipe_priority, gpu_open(&gpu))
 {
 	CHECK_IS(word_with_priority(0, MQD_PIPE_PRIORITY), 0);
 	CHECK_IS(word_with_priority(6, MQD_PIPE_PRIORITY), 0);
@@ -197,17 +186,14 @@ void check_mqds_tell_the_pipe_priority(void)
 	CHECK_IS(word_with_priority(15, MQD_PIPE_PRIORITY), 2);
 }
 
-void check_mqds_tell_the_queue_priority(void)
+RULE_CHECK(mqds_tell_the_queue_priority, gpu_open(&gpu))
 {
 	CHECK_IS(word_with_priority(3, MQD_QUEUE_PRIORITY), 3);
 	CHECK_IS(word_with_priority(15, MQD_QUEUE_PRIORITY), 15);
 }
 
-void check_mqds_have_no_queue_priority(void)
-{
-	CHECK_IS(word_with_priority(3, MQD_QUEUE_PRIORITY),
-		 word_with_priority(15, MQD_QUEUE_PRIORITY));
-}
+RULE_IS(mqds_have_no_queue_priority, gpu_open(&gpu), word_with_priority(3, MQD_QUEUE_PRIORITY),
+	word_with_priority(15, MQD_QUEUE_PRIORITY))
 
 RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
 {
@@ -222,33 +208,30 @@ RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
 	CHECK(mqd_of(part, &queues[1]) < mqd_of(part, &queues[0]));
 }
 
-/* Checks the first line of the process's part: pid and PASID, or the pid twice. */
-static void check_header(bool pid_twice)
+/* Returns the first line of the process's part, behind its pid. */
+static const char *pasid_in_mqds(void)
 {
-	char wanted[64], pasid[64];
 	const char *at = NULL;
 
-	gpu_open(&gpu);
 	CHECK(WITHIN(LATE_MS, (at = own_part(debugfs_text("mqds")))));
-	if (pid_twice) {
-		snprintf(wanted, sizeof wanted, "Process %d PASID %d:\n", getpid(), getpid());
-		CHECK(!strncmp(at, wanted, strlen(wanted)));
-		return;
-	}
-	snprintf(wanted, sizeof wanted, "Process %d PASID 0x", getpid());
-	CHECK(!strncmp(at, wanted, strlen(wanted)));
-	snprintf(pasid, sizeof pasid, "%lu\n", strtoul(at + strlen(wanted), NULL, 16));
-	CHECK(!strcmp(text_of(proc_path(getpid(), "pasid")), pasid));
+	return strstr(at, " PASID ") + strlen(" PASID ");
 }
 
-void check_mqds_name_pid_and_pasid(void)
+RULE_CHECK(mqds_name_pid_and_pasid, gpu_open(&gpu))
 {
-	check_header(false);
+	const char *pasid = pasid_in_mqds();
+
+	CHECK(!strncmp(pasid, "0x", 2));
+	CHECK_IS(strtoul(pasid, NULL, 16),
+		 strtoul(text_of(proc_path(getpid(), "pasid")), NULL, 10));
 }
 
-void check_mqds_name_the_pid_twice(void)
+RULE_CHECK(mqds_name_the_pid_twice, gpu_open(&gpu))
 {
-	check_header(true);
+	char wanted[32];
+
+	snprintf(wanted, sizeof wanted, "%d:\n", getpid());
+	CHECK(!strncmp(pasid_in_mqds(), wanted, strlen(wanted)));
 }
 
 /* ---- hqds ---- */

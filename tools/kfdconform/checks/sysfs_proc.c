@@ -120,30 +120,23 @@ RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
 	check_number(proc_text(getpid(), "queues/%u/size", queue.id), a.ring_size, "");
 }
 
-RULE_CHECK(proc_sdma_queue_is_type_1, gpu_open(&gpu))
+/* Returns the type in sysfs of a new queue of this type. */
+static unsigned long type_of_new(uint32_t type)
 {
-	queue_new_of_type(&gpu, &queue, KFD_IOC_QUEUE_TYPE_SDMA);
-	check_text(proc_text(getpid(), "queues/%u/type", queue.id), "1");
+	queue_new_of_type(&gpu, &queue, type);
+	return strtoul(proc_text(getpid(), "queues/%u/type", queue.id), NULL, 10);
 }
 
-/* Checks the type of an XGMI queue. */
-static void check_xgmi(const char *type)
+static void open_with_xgmi(void)
 {
+	gpu_open(&gpu);
 	if (!harness_property(gpu.shape.node, "num_sdma_xgmi_engines"))
 		SKIP("the GPU has no XGMI engines");
-	queue_new_of_type(&gpu, &queue, KFD_IOC_QUEUE_TYPE_SDMA_XGMI);
-	check_text(proc_text(getpid(), "queues/%u/type", queue.id), type);
 }
 
-RULE_CHECK(proc_xgmi_queue_is_type_4, gpu_open(&gpu))
-{
-	check_xgmi("4");
-}
-
-RULE_CHECK(proc_xgmi_queue_is_type_3, gpu_open(&gpu))
-{
-	check_xgmi("3");
-}
+RULE_IS(proc_sdma_queue_is_type_1, gpu_open(&gpu), type_of_new(KFD_IOC_QUEUE_TYPE_SDMA), 1)
+RULE_IS(proc_xgmi_queue_is_type_4, open_with_xgmi(), type_of_new(KFD_IOC_QUEUE_TYPE_SDMA_XGMI), 4)
+RULE_IS(proc_xgmi_queue_is_type_3, open_with_xgmi(), type_of_new(KFD_IOC_QUEUE_TYPE_SDMA_XGMI), 3)
 
 RULE_CHECK(proc_id_used_again_tells_the_new_queue, gpu_open(&gpu))
 {
@@ -184,10 +177,7 @@ RULE_CHECK(proc_pasid_is_the_processs, gpu_open(&gpu))
 	device_child_end(&child);
 }
 
-RULE_CHECK(proc_pasid_is_0, gpu_open(&gpu))
-{
-	check_text(proc_text(getpid(), "pasid"), "0\n");
-}
+RULE_IS(proc_pasid_is_0, gpu_open(&gpu), strcmp(proc_text(getpid(), "pasid"), "0\n"), 0)
 
 /* Gives the process a debug session on itself and a queue with long work. */
 static void busy_start(void)
