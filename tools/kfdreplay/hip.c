@@ -72,16 +72,18 @@ static void find(struct rt *rt, const char *name, void *out, int status)
 		find(rt, #name, &function, EXIT_FAILURE);                                          \
 		function(__VA_ARGS__);                                                             \
 	})
-/* The same for the release of something, without an error, and only if there is such a function. */
-#define HIP_RELEASE(rt, name, what)                                                                \
-	({                                                                                         \
-		int (*function)(void *);                                                           \
-		void *symbol = dlsym((rt)->hip->library, #name);                                   \
-		memcpy(&function, &symbol, sizeof(symbol));                                        \
-		if (symbol)                                                                        \
-			function(what);                                                            \
-	})
 #define HIP(rt, name, types, ...) check(rt, HIP_ERROR(rt, name, types, __VA_ARGS__), #name)
+
+/* Releases something, without an error, if it exists and the library has the function. */
+static void release(struct rt *rt, const char *name, void *what)
+{
+	void *symbol = what ? dlsym(rt->hip->library, name) : NULL;
+	int (*function)(void *);
+
+	memcpy(&function, &symbol, sizeof(symbol));
+	if (symbol)
+		function(what);
+}
 
 static void open_library(struct rt *rt)
 {
@@ -299,17 +301,12 @@ static void close_by_hip(struct rt *rt)
 		sem_post(&hip->query);
 		pthread_join(hip->waiter, NULL);
 	}
-	if (hip->stream)
-		HIP_RELEASE(rt, hipStreamDestroy, hip->stream);
+	release(rt, "hipStreamDestroy", hip->stream);
 	for (int i = 0; i < 2; i++)
-		if (hip->device_buffer[i])
-			HIP_RELEASE(rt, hipFree, hip->device_buffer[i]);
-	if (hip->host_buffer)
-		HIP_RELEASE(rt, hipHostFree, hip->host_buffer);
-	if (rt->cells)
-		HIP_RELEASE(rt, hipHostFree, rt->cells);
-	if (hip->module)
-		HIP_RELEASE(rt, hipModuleUnload, hip->module);
+		release(rt, "hipFree", hip->device_buffer[i]);
+	release(rt, "hipHostFree", hip->host_buffer);
+	release(rt, "hipHostFree", rt->cells);
+	release(rt, "hipModuleUnload", hip->module);
 	free(hip);
 	*rt = (struct rt){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs requests on one GPU through a real runtime: HSA directly (hsa.c, submit.c), or HIP (hip.c).
+ * Runs requests on one GPU through a real runtime: HSA directly (hsa.c), or HIP (hip.c).
  *
  * For each request the caller calls request_begin(), then submit() for each of its operations in
  * order, then request_end(), then wait() until the request is complete.
@@ -124,25 +124,5 @@ _Noreturn void fail(int status, const char *format, ...) __attribute__((format(p
 void rt_check_device(unsigned device, unsigned devices);
 /* Returns the bytes of the cells that the plan needs; ends the process if they are too many. */
 size_t rt_cells_bytes(const struct plan *plan);
-
-/* ---- hsa.c and submit.c ---- */
-
-/*
- * Implemented in submit.c. Starts one copy. kind: PLAN_H2D, PLAN_D2H or PLAN_D2D. after: signal to
- * wait for; NULL: none. done: set to 1 by the caller, becomes 0 when the copy is complete.
- */
-void hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
-	      hsa_signal_t done);
-/* Functions of struct rt_api (rt.h), implemented in submit.c. */
-void hsa_request_begin(struct rt *rt, const struct plan_request *request);
-bool hsa_submit(struct rt *rt);
-bool hsa_request_end(struct rt *rt);
-bool hsa_wait(struct rt *rt, uint64_t timeout_ns);
-double hsa_finished_share(const struct rt *rt);
-
-/* Return the name of a status and its length, for "%.*s". The name is the first part of a longer,
- * static text. */
-const char *hsa_name(hsa_status_t status);
-int hsa_name_length(hsa_status_t status);
 
 #endif
