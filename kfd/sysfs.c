@@ -10,22 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/parse.h"
+
 /* Values of the driver's enum kfd_queue_type. XGMI is not named here, because it was 4 until Linux
  * 6.12 and is another number since: every other value is taken as XGMI. */
 #define TYPE_COMPUTE 0u
 #define TYPE_SDMA 1u
-
-/* Returns true if the whole name is a decimal number below `max`. */
-static bool number_of(const char *name, unsigned long max, unsigned long *out)
-{
-	char *end;
-
-	if (name[0] < '0' || name[0] > '9')
-		return false;
-	errno = 0;
-	*out = strtoul(name, &end, 10);
-	return errno == 0 && *end == '\0' && *out < max;
-}
 
 static bool read_number(int dir, const char *queue, const char *name, unsigned long long *out)
 {
@@ -49,10 +39,11 @@ static bool read_number(int dir, const char *queue, const char *name, unsigned l
 bool sysfs_queue_read(int dir, const char *name, struct sysfs_queue *out)
 {
 	unsigned long long gpu_id, type, bytes;
-	unsigned long id;
+	uint64_t id;
 
-	if (!number_of(name, SYSFS_QUEUES, &id) || !read_number(dir, name, "gpuid", &gpu_id) ||
-	    !read_number(dir, name, "type", &type) || !read_number(dir, name, "size", &bytes))
+	if (!parse_uint(name, &id) || id >= SYSFS_QUEUES ||
+	    !read_number(dir, name, "gpuid", &gpu_id) || !read_number(dir, name, "type", &type) ||
+	    !read_number(dir, name, "size", &bytes))
 		return false;
 	*out = (struct sysfs_queue){
 		.id = (uint32_t)id,
@@ -94,11 +85,11 @@ size_t sysfs_processes(pid_t *out, size_t max)
 {
 	DIR *dir = opendir(SYSFS_PROCESSES);
 	struct dirent *entry;
-	unsigned long pid;
+	uint64_t pid;
 	size_t n = 0;
 
 	while (dir && n < max && (entry = readdir(dir)))
-		if (number_of(entry->d_name, INT_MAX, &pid))
+		if (parse_uint(entry->d_name, &pid) && pid < INT_MAX)
 			out[n++] = (pid_t)pid;
 	if (dir)
 		closedir(dir);
