@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,28 +13,14 @@
 #define DEVICES "/sys/bus/pci/devices"
 #define IDS "/usr/share/libdrm/amdgpu.ids"
 
-static FILE *open_file(const char *root, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static FILE *open_file(const char *root, const char *format, ...)
-{
-	char path[PATH_MAX];
-	int used = snprintf(path, sizeof(path), "%s", root);
-	va_list args;
-
-	if (used < 0 || used >= (int)sizeof(path))
-		return NULL;
-	va_start(args, format);
-	vsnprintf(path + used, sizeof(path) - (size_t)used, format, args);
-	va_end(args);
-	return fopen(path, "re");
-}
-
 /* Reads the first line of a file of the PCI device. `out` is empty if there is no such file. */
 static void read_line(const char *root, const char *bdf, const char *name, char *out, size_t size)
 {
-	FILE *file = open_file(root, DEVICES "/%s/%s", bdf, name);
+	char path[PATH_MAX];
+	FILE *file;
 
+	snprintf(path, sizeof(path), "%s" DEVICES "/%s/%s", root, bdf, name);
+	file = fopen(path, "re");
 	out[0] = '\0';
 	if (!file)
 		return;
@@ -63,7 +48,7 @@ static bool read_id(const char *line, unsigned device, unsigned revision, char *
 
 static void read_product(const char *root, struct gpu_name *gpu)
 {
-	char device[16], revision[16], line[160];
+	char device[16], revision[16], line[160], path[PATH_MAX];
 	FILE *ids;
 
 	/* Cards with a FRU memory have their product name in it, which the driver shows here. */
@@ -72,7 +57,8 @@ static void read_product(const char *root, struct gpu_name *gpu)
 		return;
 	read_line(root, gpu->bdf, "device", device, sizeof(device));
 	read_line(root, gpu->bdf, "revision", revision, sizeof(revision));
-	ids = device[0] ? open_file(root, IDS) : NULL;
+	snprintf(path, sizeof(path), "%s" IDS, root);
+	ids = device[0] ? fopen(path, "re") : NULL;
 	while (ids && fgets(line, sizeof(line), ids))
 		if (read_id(line, (unsigned)strtoul(device, NULL, 16),
 			    (unsigned)strtoul(revision, NULL, 16), gpu->product,

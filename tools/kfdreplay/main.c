@@ -170,12 +170,6 @@ static bool parse_descriptors(const char *text, struct run_options *run)
 	return true;
 }
 
-static bool parse_word(const char *text, const char *no, const char *yes, bool *out)
-{
-	*out = strcmp(text, yes) == 0;
-	return *out || strcmp(text, no) == 0;
-}
-
 static const struct option options[] = {
 	{"trace", required_argument, NULL, 't'},
 	{"api", required_argument, NULL, 'a'},
@@ -253,8 +247,8 @@ static const char *take_option(int option, const char *value, struct arguments *
 	case 'e':
 		return parse_count(value, UINT64_MAX, &a->seed) ? NULL : "a whole number";
 	case 'p':
-		return parse_word(value, "none", "recorded", &a->run.spaced) ? NULL
-									     : "none or recorded";
+		a->run.spaced = strcmp(value, "recorded") == 0;
+		return a->run.spaced || strcmp(value, "none") == 0 ? NULL : "none or recorded";
 	case 'd':
 		if (!parse_count(value, 4095, &number))
 			return "the number of a GPU, from 0";

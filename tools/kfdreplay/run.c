@@ -56,19 +56,21 @@ static bool stopped(struct runner *r)
 	return r->stop_ns != 0;
 }
 
-/* Returns the time until which the current request can still complete and count. */
-static uint64_t limit_ns(struct runner *r)
-{
-	uint64_t limit = r->end_ns;
-
-	if (stopped(r) && r->stop_ns + GRACE_NS < limit)
-		limit = r->stop_ns + GRACE_NS;
-	return limit;
-}
-
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Returns the limit, or an earlier one after a signal. */
+static uint64_t unless_stopped(struct runner *r, uint64_t limit)
+{
+	return stopped(r) ? min_u64(limit, r->stop_ns + GRACE_NS) : limit;
+}
+
+/* Returns the time until which the current request can still complete and count. */
+static uint64_t limit_ns(struct runner *r)
+{
+	return unless_stopped(r, r->end_ns);
 }
 
 /* Sleep until an absolute time, so that delays between two reads of the clock do not add up.
@@ -77,11 +79,8 @@ static void sleep_until(struct runner *r, uint64_t until_ns)
 {
 	uint64_t now;
 
-	while (!stopped(r) && (now = clock_ns()) < until_ns) {
-		uint64_t to = min_u64(until_ns, now + SLICE_NS);
-
-		sleep_until_ns(to);
-	}
+	while (!stopped(r) && (now = clock_ns()) < until_ns)
+		sleep_until_ns(min_u64(until_ns, now + SLICE_NS));
 }
 
 /* Convert a duration from model time to wall time. */
@@ -158,11 +157,7 @@ static bool wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
 
 static uint64_t drain_limit_ns(struct runner *r)
 {
-	uint64_t limit = min_u64(r->end_ns, UINT64_MAX - DRAIN_NS) + DRAIN_NS;
-
-	if (stopped(r))
-		limit = min_u64(limit, r->stop_ns + GRACE_NS);
-	return limit;
+	return unless_stopped(r, min_u64(r->end_ns, UINT64_MAX - DRAIN_NS) + DRAIN_NS);
 }
 
 /* Count and clear the cells of the operations that were submitted. */
