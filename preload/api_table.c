@@ -46,43 +46,34 @@ static struct {
 	uintptr_t inside, low, high; /* the runtime's library: an address in it, and its range */
 } runtime;
 
-static hsa_signal_value_t load_relaxed(hsa_signal_t signal)
-{
-	return loaded(signal.handle, ((load_fn *)functions[TABLE_LOAD_RELAXED].next)(signal));
-}
+/* The hooks; `f` is the entry, whose former value they call. */
+#define LOAD(name, f)                                                                              \
+	static hsa_signal_value_t name(hsa_signal_t signal)                                        \
+	{                                                                                          \
+		return loaded(signal.handle, ((load_fn *)functions[f].next)(signal));              \
+	}
+LOAD(load_relaxed, TABLE_LOAD_RELAXED)
+LOAD(load_scacquire, TABLE_LOAD_SCACQUIRE)
 
-static hsa_signal_value_t load_scacquire(hsa_signal_t signal)
-{
-	return loaded(signal.handle, ((load_fn *)functions[TABLE_LOAD_SCACQUIRE].next)(signal));
-}
+#define STORE(name, f)                                                                             \
+	static void name(hsa_signal_t signal, hsa_signal_value_t value)                            \
+	{                                                                                          \
+		doorbell(signal.handle);                                                           \
+		((store_fn *)functions[f].next)(signal, value);                                    \
+	}
+STORE(store_relaxed, TABLE_STORE_RELAXED)
+STORE(store_screlease, TABLE_STORE_SCRELEASE)
 
-static void store_relaxed(hsa_signal_t signal, hsa_signal_value_t value)
-{
-	doorbell(signal.handle);
-	((store_fn *)functions[TABLE_STORE_RELAXED].next)(signal, value);
-}
-
-static void store_screlease(hsa_signal_t signal, hsa_signal_value_t value)
-{
-	doorbell(signal.handle);
-	((store_fn *)functions[TABLE_STORE_SCRELEASE].next)(signal, value);
-}
-
-static hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition,
-				       hsa_signal_value_t compare, uint64_t timeout,
-				       hsa_wait_state_t state)
-{
-	return wait_watched((wait_fn *)functions[TABLE_WAIT_RELAXED].next, signal, condition,
-			    compare, timeout, state);
-}
-
-static hsa_signal_value_t wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
-					 hsa_signal_value_t compare, uint64_t timeout,
-					 hsa_wait_state_t state)
-{
-	return wait_watched((wait_fn *)functions[TABLE_WAIT_SCACQUIRE].next, signal, condition,
-			    compare, timeout, state);
-}
+#define WAIT(name, f)                                                                              \
+	static hsa_signal_value_t name(hsa_signal_t signal, hsa_signal_condition_t condition,      \
+				       hsa_signal_value_t compare, uint64_t timeout,               \
+				       hsa_wait_state_t state)                                     \
+	{                                                                                          \
+		return wait_watched((wait_fn *)functions[f].next, signal, condition, compare,      \
+				    timeout, state);                                               \
+	}
+WAIT(wait_relaxed, TABLE_WAIT_RELAXED)
+WAIT(wait_scacquire, TABLE_WAIT_SCACQUIRE)
 
 /* Puts the entry's old value back, unless another tool has hooked the entry meanwhile. That tool
  * calls this library's hook, which then only forwards. */
