@@ -64,7 +64,7 @@ enum kfdabi_rule kfdabi_rule_find(const char *name);
 const char *kfdabi_rule_area(enum kfdabi_rule rule);
 /* Returns the id that is most similar to `name`, for an error message. */
 const char *kfdabi_rule_near(const char *name);
-/* Returns NULL if the rule holds on this machine and can be seen there; otherwise why it does not. */
+/* Returns NULL if the rule holds on this machine and can be seen there; otherwise why not. */
 const char *kfdabi_rule_why_not(enum kfdabi_rule rule, const struct kfdabi_machine *machine);
 
 /* Returns the enum kfdabi_kernel with exactly this name, as "6.12.95"; -1: there is none. */

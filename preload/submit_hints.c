@@ -10,9 +10,9 @@
 
 #include "preload/preload_priv.h"
 
-/* The HSA headers of this build may be too old to declare a wrapped function; Debian 12 has those of
- * ROCr 5.2.3. CMake defines the macro if they declare it, and then the compiler compares the wrapper
- * with that declaration. */
+/* The HSA headers of this build may be too old to declare a wrapped function; Debian 12 has those
+ * of ROCr 5.2.3. CMake defines the macro if they declare it, and then the compiler compares the
+ * wrapper with that declaration. */
 #ifndef KFDSHIM_HAVE_HSA_AMD_MEMORY_ASYNC_COPY_ON_ENGINE
 typedef unsigned hsa_amd_sdma_engine_id_t; /* an enum in newer headers */
 hsa_status_t hsa_amd_memory_async_copy_on_engine(void *to, hsa_agent_t to_agent, const void *from,
