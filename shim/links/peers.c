@@ -52,7 +52,8 @@ struct peer {
  * agent's lock. */
 static struct peer peers[PEERS_MAX];
 static uint32_t count;
-static struct client_shm own; /* content of this process's file; its events are unused */
+static struct client_shm own;  /* content of this process's file; its events are unused */
+static struct client_shm copy; /* content of a peer's file; only its first part is ever used */
 static struct peers_own files = {.directory = -1, .shm = -1, .socket = -1};
 /* The process that made the files. */
 static pid_t started_by;
@@ -221,7 +222,6 @@ static bool is_known(const char *name)
  * process again, too. */
 static void read_peer(struct peer *peer)
 {
-	static struct client_shm copy; /* only its first part is ever used */
 	int before = peer->priority;
 	struct client_shm_node node;
 
@@ -248,13 +248,10 @@ static void all_stale(void)
 static void add(const char *name, pid_t pid)
 {
 	struct peer *peer = &peers[count];
-	static struct client_shm copy;
 
 	if (count == PEERS_MAX)
 		return;
-	memset(peer, 0, sizeof(*peer));
-	peer->stale = true;
-	peer->fd = peers_open(&files, name, pid);
+	*peer = (struct peer){.pid = pid, .fd = peers_open(&files, name, pid), .stale = true};
 	if (peer->fd < 0)
 		return;
 	if (peers_read(peer->fd, &copy) != 0 || !peers_address(&files, name, &peer->address)) {
@@ -263,7 +260,6 @@ static void add(const char *name, pid_t pid)
 	}
 	memcpy(peer->name, name, sizeof(peer->name));
 	memcpy(peer->group, copy.group, sizeof(peer->group));
-	peer->pid = pid;
 	peer->priority = copy.priority;
 	agent_lock();
 	count++;
@@ -529,24 +525,6 @@ static void check(uint64_t now_ns)
 	all_stale();
 }
 
-/* Returns `urgent`, computed again if an input has changed. */
-static bool is_urgent(void)
-{
-	if (__atomic_exchange_n(&changed, false, __ATOMIC_SEQ_CST))
-		urgent = is_urgent_elsewhere();
-	return urgent;
-}
-
-/* The application has changed the priority by kfdshim.h: publishes it to all peers. */
-static void send_priority(void)
-{
-	own.priority = config_priority();
-	write_shm(&own.priority, sizeof(own.priority));
-	for (uint32_t i = 0; i < count; i++)
-		send_to(&peers[i].address, ARRIVE);
-	all_stale();
-}
-
 uint64_t peers_step(uint64_t now_ns, bool alone)
 {
 	if (!alone || config_priority() == PRIORITY_UNSET) {
@@ -557,8 +535,14 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 		start(now_ns);
 	if (!up)
 		return queues_any() ? retry_ns : UINT64_MAX;
-	if (own.priority != config_priority())
-		send_priority();
+	/* The application has changed the priority by kfdshim.h: publish it to all peers. */
+	if (own.priority != config_priority()) {
+		own.priority = config_priority();
+		write_shm(&own.priority, sizeof(own.priority));
+		for (uint32_t i = 0; i < count; i++)
+			send_to(&peers[i].address, ARRIVE);
+		all_stale();
+	}
 	if (!descriptor_is_ours(files.socket)) {
 		peers_lost();
 		return retry_ns;
@@ -568,8 +552,11 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 	check(now_ns);
 	if (__atomic_load_n(&rescan, __ATOMIC_RELAXED))
 		scan(PEERS_CHANGED);
-	if (queues_any())
-		return peers_hold_step(now_ns, is_urgent());
+	if (queues_any()) {
+		if (__atomic_exchange_n(&changed, false, __ATOMIC_SEQ_CST))
+			urgent = is_urgent_elsewhere();
+		return peers_hold_step(now_ns, urgent);
+	}
 	/* Without queues nothing can be held; the first queue wakes the sampler. */
 	peers_hold_end();
 	return UINT64_MAX;
