@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Clients, their gangs, and the node entries where they have work; the functions that report
  * events. Decisions are made in decide.c. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "scheduler/core/policy_ops.h"
@@ -299,6 +300,122 @@ void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
 		return;
 	c->lease_until = until_ns;
 	gang_queue(core, gang_of(core, c));
+}
+
+/* ---- results of actions ---- */
+
+/* Records whether the last suspend was slow. The pause doubles with each one in a row, and
+ * CORE_SLOW_MAX in a row exempt the client for good. */
+static void slow_learn(struct core_client *c, bool slow, uint64_t now)
+{
+	c->slow = slow ? c->slow + 1 : 0;
+	c->slow_until = slow ? now + ((uint64_t)CORE_SLOW_PAUSE_NS << (c->slow - 1)) : 0;
+	if (c->slow >= CORE_SLOW_MAX)
+		c->exempt = CORE_EXEMPT_SLOW;
+}
+
+/* Adds a call to the cost of the gang's hold or release. The driver updates the runlist of a GPU for
+ * one process at a time, so calls that begin at once end one after another. What counts is the time
+ * in which at least one of them was under way. */
+static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
+{
+	uint64_t from = begin > gang->called_ns ? begin : gang->called_ns;
+
+	if (end <= from)
+		return;
+	gang->cost_ns += end - from;
+	gang->called_ns = end;
+}
+
+/* Learns and charges what the gang's hold or release has cost, when the last of its calls has
+ * ended. */
+static void calls_ended(const struct core *core, struct gang *gang)
+{
+	FOR_CLIENTS (core, gang, c)
+		if (c->state == CORE_SUSPENDING || c->state == CORE_RESUMING ||
+		    (c->state == CORE_SUSPENDED && !gang->held))
+			return;
+	if (!gang->cost_ns)
+		return;
+	if (gang->measured)
+		gaps_cost_learn(gang->held ? &gang->suspend_ns : &gang->resume_ns, gang->cost_ns);
+	if (gang->held && gang->unpaid)
+		debt_add(core, gang, gang->cost_ns);
+	gang->cost_ns = 0;
+	gang->measured = gang->unpaid = false;
+}
+
+static void suspend_finished(struct core *core, struct core_client *c, struct gang *gang, int error,
+			     uint64_t duration_ns, uint64_t now)
+{
+	if (error == -ECANCELED) {
+		c->state = CORE_RUNNING;
+		c->prompt = false;
+		c->not_before = c->teardown ? 0 : now + CORE_RETRY_NS;
+		return;
+	}
+	c->state = CORE_SUSPENDED;
+	c->not_before = 0;
+	if (error) {
+		c->failures++;
+		c->exempt = CORE_EXEMPT_FAILED;
+		c->undo = true;
+		return;
+	}
+	c->suspends++;
+	cost_add(gang, c->suspended_since, c->suspended_since + duration_ns);
+	slow_learn(c, duration_ns > core->config.slow_suspend_ns, now);
+}
+
+static void resume_finished(const struct core *core, struct core_client *c, struct gang *gang,
+			    int error, uint64_t duration_ns, uint64_t now)
+{
+	if (error) {
+		c->state = CORE_SUSPENDED;
+		c->failures++;
+		c->prompt = false;
+		c->not_before = now + CORE_RETRY_NS;
+		return;
+	}
+	c->state = CORE_RUNNING;
+	/* A client that creates and destroys queues all the time must not cause a suspension, and
+	 * with it a preemption of the whole node, each time. */
+	c->not_before = c->early ? c->suspended_since + CORE_RETRY_NS : 0;
+	if (c->not_before < c->slow_until)
+		c->not_before = c->slow_until;
+	if (!c->undo) {
+		c->resumes++;
+		if (!gang->held)
+			cost_add(gang, now - duration_ns, now);
+	}
+	c->suspended_ns += now - c->suspended_since;
+	c->interrupted = true;
+	c->undo = false;
+	c->prompt = true;
+	if (gang->held)
+		return;
+	share_count(core, gang, gang->running_since, now);
+	gang->running_since = now;
+	if (gang->starved)
+		gang->run_until = now + core->config.min_run_ns;
+}
+
+void core_finished(struct core *core, core_id id, int error, uint64_t duration_ns, uint64_t now)
+{
+	struct core_client *c = client_find(core, id);
+	struct gang *gang;
+
+	if (!c)
+		return;
+	gang = &core->gangs[c->gang];
+	if (c->state == CORE_SUSPENDING)
+		suspend_finished(core, c, gang, error, duration_ns, now);
+	else if (c->state == CORE_RESUMING)
+		resume_finished(core, c, gang, error, duration_ns, now);
+	calls_ended(core, gang);
+	client_recount(core, c);
+	gang_account(core, gang, now);
+	gang_queue(core, gang);
 }
 
 /* ---- changes of a client's rights or group, possibly while it is held ---- */
