@@ -221,7 +221,7 @@ static int allow(scmp_filter_ctx filter, int call, unsigned count, const struct 
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, count, when);
 }
 
-/* Allows the calls of a list. Returns -EINVAL if libseccomp does not know a name. */
+/* Allows the calls of a list. An older libseccomp may not know all of them. */
 static int allow_all(scmp_filter_ctx filter, const char *calls)
 {
 	char name[32];
@@ -234,7 +234,12 @@ static int allow_all(scmp_filter_ctx filter, const char *calls)
 		snprintf(name, sizeof(name), "%.*s", (int)length, calls);
 		calls += length;
 		call = seccomp_syscall_resolve_name(name);
-		error = call == __NR_SCMP_ERROR ? -EINVAL : allow(filter, call, 0, NULL);
+		if (call == __NR_SCMP_ERROR)
+			log_error("the daemon's seccomp filter refuses the system call %s, which "
+				  "libseccomp does not know: use a newer libseccomp",
+				  name);
+		else
+			error = allow(filter, call, 0, NULL);
 	}
 	return error;
 }
