@@ -25,7 +25,7 @@ static int version_by(int fd, unsigned direction, void *to, size_t size)
 	return r < 0 ? -errno : r;
 }
 
-RULE_CHECK(unknown_ioctl_is_enotty, gpu_open(&gpu))
+static RULE_CHECK(unknown_ioctl_is_enotty, gpu_open(&gpu))
 {
 	char data[64] = {0};
 
@@ -34,7 +34,7 @@ RULE_CHECK(unknown_ioctl_is_enotty, gpu_open(&gpu))
 	CHECK_IS(harness_ioctl(gpu.kfd, 0, data, sizeof data), -ENOTTY);
 }
 
-RULE_CHECK(version_is_one_dot, gpu_open(&gpu))
+static RULE_CHECK(version_is_one_dot, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_version_args version = {0};
 
@@ -43,7 +43,7 @@ RULE_CHECK(version_is_one_dot, gpu_open(&gpu))
 	CHECK(version.minor_version >= 13);
 }
 
-RULE_CHECK(retired_ioctls_are_eperm, gpu_open(&gpu))
+static RULE_CHECK(retired_ioctls_are_eperm, gpu_open(&gpu))
 {
 	char data[64] = {0};
 
@@ -53,7 +53,7 @@ RULE_CHECK(retired_ioctls_are_eperm, gpu_open(&gpu))
 	CHECK_IS(harness_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
 }
 
-RULE_CHECK(direction_does_not_count, gpu_open(&gpu))
+static RULE_CHECK(direction_does_not_count, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_version_args version;
 
@@ -64,7 +64,7 @@ RULE_CHECK(direction_does_not_count, gpu_open(&gpu))
 	}
 }
 
-RULE_CHECK(short_structure_is_zero_padded, gpu_open(&gpu))
+static RULE_CHECK(short_structure_is_zero_padded, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_version_args version = {77, 77};
 
@@ -95,7 +95,7 @@ void check_long_structure_is_cut(void)
 	CHECK_IS(big.rest[sizeof big.rest - 1], 0x5a);
 }
 
-RULE_CHECK(bad_pointer_is_efault, gpu_open(&gpu))
+static RULE_CHECK(bad_pointer_is_efault, gpu_open(&gpu))
 {
 	char *page = map_pages(PAGE);
 
@@ -105,7 +105,7 @@ RULE_CHECK(bad_pointer_is_efault, gpu_open(&gpu))
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DBG_TRAP, NULL, 32), -EFAULT);
 }
 
-RULE_CHECK(unwritable_results_are_efault, gpu_open(&gpu))
+static RULE_CHECK(unwritable_results_are_efault, gpu_open(&gpu))
 {
 	struct kfd_ioctl_destroy_queue_args *page;
 
@@ -117,7 +117,7 @@ RULE_CHECK(unwritable_results_are_efault, gpu_open(&gpu))
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL); /* the queue is destroyed nevertheless */
 }
 
-RULE_CHECK(results_come_back_with_an_error, gpu_open(&gpu))
+static RULE_CHECK(results_come_back_with_an_error, gpu_open(&gpu))
 {
 	queue_args(&gpu, &queue, &args);
 	/* Too small: the driver changes it to 1024 before it detects the wrong type. */
@@ -127,7 +127,7 @@ RULE_CHECK(results_come_back_with_an_error, gpu_open(&gpu))
 	CHECK_IS(args.ring_size, 1024);
 }
 
-RULE_CHECK(update_is_not_copied_back, gpu_open(&gpu))
+static RULE_CHECK(update_is_not_copied_back, gpu_open(&gpu))
 {
 	struct kfd_ioctl_update_queue_args *page;
 
@@ -149,7 +149,7 @@ static void signal_soon(void)
 /* If the driver is a program, the kernel now and then does not report to it that a signal
  * came before the answer, so a few repeated calls are allowed. A driver that repeats calls
  * does so every time. */
-RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
+static RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
 {
 	unsigned repeated = 0, last = 0;
 
@@ -176,7 +176,7 @@ static int criu(uint32_t op)
 	return HARNESS_CALL(gpu.kfd, KFDABI_CRIU_OP, struct kfd_ioctl_criu_args, .op = op);
 }
 
-RULE_CHECK(criu_needs_a_capability, gpu_open(&gpu))
+static RULE_CHECK(criu_needs_a_capability, gpu_open(&gpu))
 {
 	capabilities_drop(NEEDED);
 	CHECK_IS(criu(KFD_CRIU_OP_UNPAUSE), -EACCES);

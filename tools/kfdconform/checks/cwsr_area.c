@@ -52,7 +52,7 @@ static void check_shape(const struct raw_queue *queue, uint32_t xcc)
 	CHECK_IS(h.wave_offset - h.wave_bytes, shape->ctl_stack_bytes);
 }
 
-RULE_CHECK(save_area_header_after_suspend, self_debug_open(1))
+static RULE_CHECK(save_area_header_after_suspend, self_debug_open(1))
 {
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
@@ -60,7 +60,7 @@ RULE_CHECK(save_area_header_after_suspend, self_debug_open(1))
 	check_shape(&self.queues[0], 0);
 }
 
-RULE_CHECK(save_area_header_has_16_bytes, self_debug_open(1))
+static RULE_CHECK(save_area_header_has_16_bytes, self_debug_open(1))
 {
 	const char *bytes;
 
@@ -72,7 +72,7 @@ RULE_CHECK(save_area_header_has_16_bytes, self_debug_open(1))
 		CHECK_IS(bytes[i], FILL);
 }
 
-RULE_CHECK(save_area_header_at_each_suspend, self_debug_open(1))
+static RULE_CHECK(save_area_header_at_each_suspend, self_debug_open(1))
 {
 	for (int i = 0; i < 3; i++) {
 		fill(&self.queues[0]);
@@ -81,7 +81,7 @@ RULE_CHECK(save_area_header_at_each_suspend, self_debug_open(1))
 	}
 }
 
-RULE_CHECK(save_area_header_of_every_queue, self_debug_open(2))
+static RULE_CHECK(save_area_header_of_every_queue, self_debug_open(2))
 {
 	fill(&self.queues[0]);
 	fill(&self.queues[1]);
@@ -90,7 +90,7 @@ RULE_CHECK(save_area_header_of_every_queue, self_debug_open(2))
 	CHECK(written(&self.queues[1], 0));
 }
 
-RULE_CHECK(save_area_header_needs_a_success, self_debug_open(1))
+static RULE_CHECK(save_area_header_needs_a_success, self_debug_open(1))
 {
 	uint32_t id = 900;
 
@@ -99,7 +99,7 @@ RULE_CHECK(save_area_header_needs_a_success, self_debug_open(1))
 	CHECK(!written(&self.queues[0], 0));
 }
 
-RULE_CHECK(save_area_header_is_per_xcc, self_debug_open(1))
+static RULE_CHECK(save_area_header_is_per_xcc, self_debug_open(1))
 {
 	fill(&self.queues[0]);
 	self_debug_suspend_one(&self.queues[0]);
@@ -109,7 +109,7 @@ RULE_CHECK(save_area_header_is_per_xcc, self_debug_open(1))
 	}
 }
 
-RULE_CHECK(save_area_header_tells_the_live_state, self_debug_open(1))
+static RULE_CHECK(save_area_header_tells_the_live_state, self_debug_open(1))
 {
 	struct signal *work;
 	struct area_header h;
@@ -152,7 +152,7 @@ static int wave_state(uint32_t id, void *to)
 	return r;
 }
 
-RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
+static RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
 {
 	struct signal *work;
 	double left;
@@ -172,7 +172,7 @@ RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
 }
 
 /* The target can be any memory. The parts of the XCCs are one save area size of the queue apart. */
-RULE_CHECK(wave_state_is_copied, self_debug_open(1))
+static RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 {
 	uint32_t header[HEADER_BYTES / 4];
 	const struct gpu_shape *shape = &self.gpu.shape;
@@ -189,7 +189,7 @@ RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 	}
 }
 
-RULE_CHECK(wave_state_into_nothing_is_efault, self_debug_open(1))
+static RULE_CHECK(wave_state_into_nothing_is_efault, self_debug_open(1))
 {
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(wave_state(self.queues[0].id, NULL), -EFAULT);
@@ -200,7 +200,7 @@ RULE_IS(wave_state_of_unknown_queue_is_efault, self_debug_open(1),
 RULE_IS(wave_state_is_of_stopped_queues, self_debug_open(1),
 	wave_state(self.queues[0].id, self.queues[0].save.cpu), -EINVAL)
 
-RULE_CHECK(wave_state_is_of_compute_queues, self_debug_open(1))
+static RULE_CHECK(wave_state_is_of_compute_queues, self_debug_open(1))
 {
 	struct kfdabi_create_queue create;
 	struct raw_queue sdma;

@@ -86,7 +86,7 @@ static void start(uint64_t mask)
 	CHECK_IS(dots(events), 0);
 }
 
-RULE_CHECK(dbg_fd_one_dot_an_event, start(NEW_MASK))
+static RULE_CHECK(dbg_fd_one_dot_an_event, start(NEW_MASK))
 {
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(dots(events), 1);
@@ -95,34 +95,34 @@ RULE_CHECK(dbg_fd_one_dot_an_event, start(NEW_MASK))
 	CHECK_IS(dots(events), 2);
 }
 
-RULE_CHECK(dbg_fd_not_subscribed_no_dot, start(RUNTIME_MASK))
+static RULE_CHECK(dbg_fd_not_subscribed_no_dot, start(RUNTIME_MASK))
 {
 	STEPS(&child, "q=1 d");
 	CHECK_IS(dots(events), 0);
 }
 
-RULE_CHECK(dbg_fd_pending_at_enable_no_dot, debugged(&child, &gpu.kfd, NEW_MASK, &events))
+static RULE_CHECK(dbg_fd_pending_at_enable_no_dot, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(query(0), 0); /* although it is pending */
 	CHECK(event.status & NEW_MASK);
 }
 
-RULE_CHECK(dbg_fd_hangs_up_at_disable, debugged(&child, &gpu.kfd, NEW_MASK, &events))
+static RULE_CHECK(dbg_fd_hangs_up_at_disable, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 	CHECK_IS(dots_within(1000), -1);
 }
 
-RULE_CHECK(dbg_fd_hangs_up_at_exit, debugged(&child, &gpu.kfd, NEW_MASK, &events))
+static RULE_CHECK(dbg_fd_hangs_up_at_exit, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(dots(events), 0);
 	scripted_kill(&child);
 	CHECK_IS(dots_within(1000), -1);
 }
 
-RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&gpu))
+static RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&gpu))
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
@@ -133,7 +133,7 @@ RULE_CHECK(dbg_fd_eventfd_hears_nothing, gpu_open(&gpu))
 	CHECK_IS(dots(fd), 0);
 }
 
-RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&gpu))
+static RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&gpu))
 {
 	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/status"};
 
@@ -146,7 +146,7 @@ RULE_CHECK(dbg_fd_may_be_anything_open, gpu_open(&gpu))
 	}
 }
 
-RULE_CHECK(exceptions_need_a_session, gpu_open(&gpu))
+static RULE_CHECK(exceptions_need_a_session, gpu_open(&gpu))
 {
 	scripted_start(&child, "orqqd");
 	seize(child.pid);
@@ -157,7 +157,7 @@ RULE_CHECK(exceptions_need_a_session, gpu_open(&gpu))
 	CHECK_IS(query(ALL_MASK), -EAGAIN); /* the deletion was not raised */
 }
 
-RULE_CHECK(set_exceptions_writes_pending, start(0))
+static RULE_CHECK(set_exceptions_writes_pending, start(0))
 {
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(dots(events), 0);
@@ -167,7 +167,7 @@ RULE_CHECK(set_exceptions_writes_pending, start(0))
 	CHECK_IS(dots(events), 0);
 }
 
-RULE_CHECK(query_event_none_is_eagain, start(ALL_MASK))
+static RULE_CHECK(query_event_none_is_eagain, start(ALL_MASK))
 {
 	CHECK_IS(query(0), -EAGAIN);
 	CHECK_IS(event.status, 0);
@@ -176,7 +176,7 @@ RULE_CHECK(query_event_none_is_eagain, start(ALL_MASK))
 	CHECK_IS(query(0), -EAGAIN); /* pending, but not enabled */
 }
 
-RULE_CHECK(query_event_newest_queue_first, start(NEW_MASK))
+static RULE_CHECK(query_event_newest_queue_first, start(NEW_MASK))
 {
 	STEPS(&child, "q=1 q=2");
 	CHECK_IS(query(NEW_MASK), 0);
@@ -187,7 +187,7 @@ RULE_CHECK(query_event_newest_queue_first, start(NEW_MASK))
 	CHECK_IS(query(NEW_MASK), -EAGAIN);
 }
 
-RULE_CHECK(query_event_gives_whole_status, start(DIMENSION_MASK))
+static RULE_CHECK(query_event_gives_whole_status, start(DIMENSION_MASK))
 {
 	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(scripted_do(&child, 'q'), 0); /* raises NEW, which is not enabled */
@@ -197,7 +197,7 @@ RULE_CHECK(query_event_gives_whole_status, start(DIMENSION_MASK))
 	CHECK_IS(event.status, DIMENSION_MASK | NEW_MASK);
 }
 
-RULE_CHECK(query_event_clears_given_bits, start(NEW_MASK | RUNTIME_MASK))
+static RULE_CHECK(query_event_clears_given_bits, start(NEW_MASK | RUNTIME_MASK))
 {
 	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(query(RUNTIME_MASK), 0);
@@ -207,7 +207,7 @@ RULE_CHECK(query_event_clears_given_bits, start(NEW_MASK | RUNTIME_MASK))
 	CHECK_IS(query(0), -EAGAIN);
 }
 
-RULE_CHECK(query_event_queues_then_process, debugged(&child, &gpu.kfd, ALL_MASK, &events))
+static RULE_CHECK(query_event_queues_then_process, debugged(&child, &gpu.kfd, ALL_MASK, &events))
 {
 	scripted_send(&child, 'R'); /* this call sleeps; the process has an exception then */
 	CHECK_IS(dots_within(1000), 1);
@@ -227,7 +227,7 @@ void check_query_info_null_is_einval(void)
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
-RULE_CHECK(query_info_bad_source_is_einval, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
+static RULE_CHECK(query_info_bad_source_is_einval, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
 {
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 5, room, false), -EINVAL);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, 1, room, false), -EINVAL);
@@ -235,7 +235,7 @@ RULE_CHECK(query_info_bad_source_is_einval, debugged(&child, &gpu.kfd, NEW_MASK,
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), 0);
 }
 
-RULE_CHECK(query_info_not_raised_is_enodata, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
+static RULE_CHECK(query_info_not_raised_is_enodata, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
 {
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_WAVE_TRAP, 0, room, false), -ENODATA);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, gpu_id(), room, false), -ENODATA);
@@ -255,14 +255,14 @@ void check_query_info_runtime(void)
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
 }
 
-RULE_CHECK(query_info_clears_on_demand, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
+static RULE_CHECK(query_info_clears_on_demand, debugged(&child, &gpu.kfd, NEW_MASK, NULL))
 {
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, i == 1), 0);
 	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, false), -ENODATA);
 }
 
-RULE_CHECK(queue_delete_raised, start(DELETE_MASK))
+static RULE_CHECK(queue_delete_raised, start(DELETE_MASK))
 {
 	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(dots_within(1000), 1);
@@ -272,7 +272,7 @@ RULE_CHECK(queue_delete_raised, start(DELETE_MASK))
 	CHECK_IS(event.queue_id, 0);
 }
 
-RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
+static RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 {
 	STEPS(&child, "h b");
 	CHECK_IS(dots_within(1000), 1);
@@ -284,13 +284,13 @@ RULE_CHECK(packet_error_goes_to_debugger, start(DIMENSION_MASK))
 	CHECK_IS(scripted_do(&child, 'B'), 1);
 }
 
-RULE_CHECK(packet_error_goes_to_runtime, start(0))
+static RULE_CHECK(packet_error_goes_to_runtime, start(0))
 {
 	STEPS(&child, "h b B=1");
 	CHECK_IS(dots(events), 0);
 }
 
-RULE_CHECK(memory_violation_goes_to_debugger, start(MEMORY_MASK))
+static RULE_CHECK(memory_violation_goes_to_debugger, start(MEMORY_MASK))
 {
 	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
@@ -300,7 +300,7 @@ RULE_CHECK(memory_violation_goes_to_debugger, start(MEMORY_MASK))
 	CHECK_IS(scripted_do(&child, 'M'), 0);
 }
 
-RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
+static RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
 {
 	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
@@ -308,7 +308,7 @@ RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
 	CHECK_IS(size, 0);
 }
 
-RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
+static RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
 {
 	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);

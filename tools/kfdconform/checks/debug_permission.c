@@ -29,7 +29,7 @@ static int count(pid_t pid)
 	return trap_count(gpu.kfd, pid);
 }
 
-RULE_CHECK(debug_unknown_pid_is_esrch, gpu_open(&gpu))
+static RULE_CHECK(debug_unknown_pid_is_esrch, gpu_open(&gpu))
 {
 	CHECK_IS(enable(NO_PID), -ESRCH);
 	CHECK_IS(count(NO_PID), -ESRCH);
@@ -57,13 +57,13 @@ void check_debug_pid_is_of_callers_namespace(void)
 	CHECK_IS(run_in_child(inner), 0);
 }
 
-RULE_CHECK(debug_target_without_kfd_is_esrch, gpu_open(&gpu))
+static RULE_CHECK(debug_target_without_kfd_is_esrch, gpu_open(&gpu))
 {
 	scripted_start(&child, "");
 	CHECK_IS(enable(child.pid), -ESRCH);
 }
 
-RULE_CHECK(debug_tracer_makes_kfd_process, gpu_open(&gpu))
+static RULE_CHECK(debug_tracer_makes_kfd_process, gpu_open(&gpu))
 {
 	scripted_start(&child, "");
 	seize(child.pid);
@@ -74,7 +74,7 @@ RULE_CHECK(debug_tracer_makes_kfd_process, gpu_open(&gpu))
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 }
 
-RULE_CHECK(debug_any_thread_names_target, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_any_thread_names_target, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	pid_t tid = scripted_do(&child, 't');
 
@@ -82,7 +82,7 @@ RULE_CHECK(debug_any_thread_names_target, debugged(&child, &gpu.kfd, 0, NULL))
 	CHECK_IS(clear_and_suspend(gpu.kfd, tid), 1);
 }
 
-RULE_CHECK(debug_exited_leader_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_exited_leader_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	pid_t tid = scripted_do(&child, 't');
 
@@ -92,7 +92,7 @@ RULE_CHECK(debug_exited_leader_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
 	CHECK(count(tid) != -ESRCH);
 }
 
-RULE_CHECK(debug_zombie_target_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_zombie_target_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	siginfo_t info;
 
@@ -103,7 +103,7 @@ RULE_CHECK(debug_zombie_target_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), -ESRCH);
 }
 
-RULE_CHECK(debug_stranger_is_eperm, gpu_open(&gpu))
+static RULE_CHECK(debug_stranger_is_eperm, gpu_open(&gpu))
 {
 	scripted_start(&child, "or");
 	CHECK_IS(enable(child.pid), -EPERM);
@@ -118,7 +118,7 @@ static void start(struct scripted_child *other)
 	scripted_aim(other, child.pid);
 }
 
-RULE_CHECK(debug_stranger_with_session_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_stranger_with_session_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
@@ -127,7 +127,7 @@ RULE_CHECK(debug_stranger_with_session_is_eperm, debugged(&child, &gpu.kfd, 0, N
 	CHECK_IS(count(child.pid), 1);
 }
 
-RULE_CHECK(debug_permission_before_session, gpu_open(&gpu))
+static RULE_CHECK(debug_permission_before_session, gpu_open(&gpu))
 {
 	scripted_start(&child, "o");
 	CHECK_IS(count(child.pid), -EPERM);
@@ -155,7 +155,7 @@ void check_debug_detached_is_eperm(void)
 	CHECK_IS(scripted_do(&debugger, 'D'), 0);
 }
 
-RULE_CHECK(debug_disable_open_to_all, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_disable_open_to_all, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), 0);
@@ -179,14 +179,14 @@ void check_debug_owner_may_detach(void)
 	CHECK_IS(scripted_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
 }
 
-RULE_CHECK(debug_disable_by_stranger_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_disable_by_stranger_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger);
 	CHECK_IS(scripted_do(&stranger, 'D'), -EPERM);
 	CHECK_IS(count(child.pid), 1);
 }
 
-RULE_CHECK(debug_child_of_owner_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_child_of_owner_is_eperm, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	start(&stranger); /* a child of this process, which owns the session */
 	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
@@ -203,7 +203,7 @@ void check_debug_failed_enable_authorises(void)
 	STEPS(&debugger, "T E");
 }
 
-RULE_CHECK(debug_self_needs_no_tracer, gpu_open(&gpu))
+static RULE_CHECK(debug_self_needs_no_tracer, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info;
 
@@ -214,7 +214,7 @@ RULE_CHECK(debug_self_needs_no_tracer, gpu_open(&gpu))
 }
 
 /* The target uses its own file descriptor and traces no process. */
-RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
 	scripted_aim(&child, child.pid);
@@ -223,14 +223,14 @@ RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &gpu.kfd, 0, NULL)
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, 0, STDERR_FILENO, NULL), 0);
 }
 
-RULE_CHECK(debug_no_session_is_einval, gpu_open(&gpu))
+static RULE_CHECK(debug_no_session_is_einval, gpu_open(&gpu))
 {
 	for (uint32_t op = KFDABI_TRAP_SEND_RUNTIME_EVENT; op <= KFDABI_TRAP_GET_DEVICE_SNAPSHOT;
 	     op++)
 		CHECK_IS(operate(getpid(), op), -EINVAL);
 }
 
-RULE_CHECK(debug_disable_without_session_is_einval, gpu_open(&gpu))
+static RULE_CHECK(debug_disable_without_session_is_einval, gpu_open(&gpu))
 {
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), -EINVAL);
 	CHECK_IS(enable(getpid()), 0);
@@ -238,7 +238,7 @@ RULE_CHECK(debug_disable_without_session_is_einval, gpu_open(&gpu))
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), -EINVAL);
 }
 
-RULE_CHECK(debug_hardware_ops_need_runtime, gpu_open(&gpu))
+static RULE_CHECK(debug_hardware_ops_need_runtime, gpu_open(&gpu))
 {
 	static const uint32_t ops[] = {
 		KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE,
@@ -261,13 +261,13 @@ static int set_watch(uint32_t gpu_id)
 		.u.set_watch = {.address = 0x1000, .mode = 3, .mask = ~0u, .gpu_id = gpu_id});
 }
 
-RULE_CHECK(debug_runtime_state_before_gpu, gpu_open(&gpu))
+static RULE_CHECK(debug_runtime_state_before_gpu, gpu_open(&gpu))
 {
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(set_watch(1), -EPERM);
 }
 
-RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&gpu))
+static RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&gpu))
 {
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(enable(getpid()), 0);
@@ -275,7 +275,7 @@ RULE_CHECK(watch_unknown_gpu_is_enodev, gpu_open(&gpu))
 	CHECK_IS(set_watch(gpu.gpu_id), 0);
 }
 
-RULE_CHECK(debug_unknown_op_is_einval, gpu_open(&gpu))
+static RULE_CHECK(debug_unknown_op_is_einval, gpu_open(&gpu))
 {
 	CHECK_IS(enable(getpid()), 0);
 	CHECK_IS(operate(getpid(), KFDABI_TRAP_GET_DEVICE_SNAPSHOT + 1), -EINVAL);

@@ -42,7 +42,7 @@ static int enable_into(void *at, uint32_t *size)
 	return r;
 }
 
-RULE_CHECK(enable_twice_is_ealready, gpu_open(&gpu))
+static RULE_CHECK(enable_twice_is_ealready, gpu_open(&gpu))
 {
 	CHECK_IS(enable(STDERR_FILENO), 0);
 	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
@@ -50,13 +50,13 @@ RULE_CHECK(enable_twice_is_ealready, gpu_open(&gpu))
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
-RULE_CHECK(enable_already_before_bad_fd, gpu_open(&gpu))
+static RULE_CHECK(enable_already_before_bad_fd, gpu_open(&gpu))
 {
 	CHECK_IS(enable(STDERR_FILENO), 0);
 	CHECK_IS(enable(999), -EALREADY);
 }
 
-RULE_CHECK(enable_bad_fd_is_ebadf, gpu_open(&gpu))
+static RULE_CHECK(enable_bad_fd_is_ebadf, gpu_open(&gpu))
 {
 	CHECK_IS(enable(999), -EBADF);
 	CHECK_IS(enable(-1), -EBADF);
@@ -65,7 +65,7 @@ RULE_CHECK(enable_bad_fd_is_ebadf, gpu_open(&gpu))
 
 RULE_IS(enable_path_fd_is_ebadf, gpu_open(&gpu), enable(open("/", O_PATH | O_CLOEXEC)), -EBADF)
 
-RULE_CHECK(enable_bad_info_leaves_session, open_with_runtime())
+static RULE_CHECK(enable_bad_info_leaves_session, open_with_runtime())
 {
 	uint32_t size = 16;
 
@@ -76,7 +76,7 @@ RULE_CHECK(enable_bad_info_leaves_session, open_with_runtime())
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 }
 
-RULE_CHECK(enable_bad_info_ends_session, open_with_runtime())
+static RULE_CHECK(enable_bad_info_ends_session, open_with_runtime())
 {
 	uint32_t size = 16;
 
@@ -85,7 +85,7 @@ RULE_CHECK(enable_bad_info_ends_session, open_with_runtime())
 	CHECK_IS(enable(STDERR_FILENO), 0);
 }
 
-RULE_CHECK(enable_info_size_is_16, gpu_open(&gpu))
+static RULE_CHECK(enable_info_size_is_16, gpu_open(&gpu))
 {
 	static const uint32_t rooms[] = {16, 8, 0, 64};
 	struct kfdabi_runtime_info info[4];
@@ -99,7 +99,7 @@ RULE_CHECK(enable_info_size_is_16, gpu_open(&gpu))
 	}
 }
 
-RULE_CHECK(enable_info_is_cut, open_with_runtime())
+static RULE_CHECK(enable_info_is_cut, open_with_runtime())
 {
 	unsigned char bytes[32];
 	uint32_t size = 8;
@@ -117,7 +117,7 @@ RULE_CHECK(enable_info_is_cut, open_with_runtime())
 		CHECK_IS(bytes[i], 0xa5);
 }
 
-RULE_CHECK(enable_tells_runtime_state, gpu_open(&gpu))
+static RULE_CHECK(enable_tells_runtime_state, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info = {.runtime_state = 77};
 
@@ -133,7 +133,7 @@ RULE_CHECK(enable_tells_runtime_state, gpu_open(&gpu))
 	CHECK(info.r_debug != R_DEBUG_UNSET);
 }
 
-RULE_CHECK(enable_keeps_queues_running, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(enable_keeps_queues_running, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	STEPS(&child, "w W=1");
 }
@@ -205,7 +205,7 @@ void check_disable_returns_busy_to_enabled(void)
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
 }
 
-RULE_CHECK(disable_frees_gpu_for_next, debugged(&one, &gpu.kfd, 0, NULL))
+static RULE_CHECK(disable_frees_gpu_for_next, debugged(&one, &gpu.kfd, 0, NULL))
 {
 	CHECK_IS(trap_disable(gpu.kfd, one.pid), 0);
 	scripted_start(&two, "orq");
@@ -213,7 +213,7 @@ RULE_CHECK(disable_frees_gpu_for_next, debugged(&one, &gpu.kfd, 0, NULL))
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
 }
 
-RULE_CHECK(disable_resumes, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(disable_resumes, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
 	STEPS(&child, "w z");
@@ -221,7 +221,7 @@ RULE_CHECK(disable_resumes, debugged(&child, &gpu.kfd, 0, NULL))
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
-RULE_CHECK(disable_clears_exceptions, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(disable_clears_exceptions, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	uint32_t id = 0;
 
@@ -257,7 +257,7 @@ static void *compete(void *arg)
 	return NULL;
 }
 
-RULE_CHECK(concurrent_enable_disable_errnos, open_with_runtime())
+static RULE_CHECK(concurrent_enable_disable_errnos, open_with_runtime())
 {
 	struct contest contests[4] = {0};
 	pthread_t threads[4];
@@ -288,13 +288,13 @@ static void suspended(void)
 	STEPS(&child, "w z");
 }
 
-RULE_CHECK(life_debugger_killed_resumes, suspended())
+static RULE_CHECK(life_debugger_killed_resumes, suspended())
 {
 	scripted_kill(&debugger);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
-RULE_CHECK(life_debugger_killed_resumes_all, suspended())
+static RULE_CHECK(life_debugger_killed_resumes_all, suspended())
 {
 	struct scripted_child others[2];
 
@@ -310,7 +310,7 @@ RULE_CHECK(life_debugger_killed_resumes_all, suspended())
 		CHECK_IS(scripted_do(&others[i], 'W'), 1);
 }
 
-RULE_CHECK(life_debugger_killed_allows_enable, suspended())
+static RULE_CHECK(life_debugger_killed_allows_enable, suspended())
 {
 	scripted_kill(&debugger);
 	CHECK_IS(scripted_do(&child, 'W'), 1);
@@ -320,7 +320,7 @@ RULE_CHECK(life_debugger_killed_allows_enable, suspended())
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
 }
 
-RULE_CHECK(life_debugger_exec_resumes, suspended())
+static RULE_CHECK(life_debugger_exec_resumes, suspended())
 {
 	scripted_send(&debugger, 'x');
 	CHECK_IS(scripted_do(&child, 'W'), 1);
@@ -328,7 +328,7 @@ RULE_CHECK(life_debugger_exec_resumes, suspended())
 }
 
 /* The session can be used through another file descriptor. */
-RULE_CHECK(life_debugger_close_keeps_session, suspended())
+static RULE_CHECK(life_debugger_close_keeps_session, suspended())
 {
 	CHECK_IS(scripted_do(&debugger, 'c'), 0);
 	for (int i = 0; i < 5; i++)
@@ -337,7 +337,7 @@ RULE_CHECK(life_debugger_close_keeps_session, suspended())
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-RULE_CHECK(life_target_close_keeps_session, suspended())
+static RULE_CHECK(life_target_close_keeps_session, suspended())
 {
 	CHECK_IS(scripted_do(&child, 'c'), 0);
 	sleep_ms(5);
@@ -345,7 +345,7 @@ RULE_CHECK(life_target_close_keeps_session, suspended())
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-RULE_CHECK(life_detach_keeps_suspended, suspended())
+static RULE_CHECK(life_detach_keeps_suspended, suspended())
 {
 	CHECK_IS(scripted_do(&debugger, 'T'), 0);
 	for (int i = 0; i < 5; i++)
@@ -355,7 +355,7 @@ RULE_CHECK(life_detach_keeps_suspended, suspended())
 }
 
 /* The other end of the pipe that was passed as dbg_fd is closed, and no process has the pid. */
-RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &gpu.kfd, NEW_MASK, &events))
+static RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
 	CHECK_IS(scripted_do(&child, 'w'), 0);
@@ -382,7 +382,7 @@ static void leaves(struct scripted_child *scripted, char step)
 	CHECK(ready & POLLHUP);
 }
 
-RULE_CHECK(life_target_exec_ends_session, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(life_target_exec_ends_session, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
 	leaves(&child, 'x');
@@ -390,7 +390,7 @@ RULE_CHECK(life_target_exec_ends_session, debugged(&child, &gpu.kfd, 0, NULL))
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), -ESRCH);
 }
 
-RULE_CHECK(life_target_crash_ends_session, debugged(&child, &gpu.kfd, 0, &events))
+static RULE_CHECK(life_target_crash_ends_session, debugged(&child, &gpu.kfd, 0, &events))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
 	leaves(&child, 'k');
@@ -400,7 +400,7 @@ RULE_CHECK(life_target_crash_ends_session, debugged(&child, &gpu.kfd, 0, &events
 	CHECK(WIFSIGNALED(child_end(&child.child)));
 }
 
-RULE_CHECK(life_fork_child_is_no_target, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(life_fork_child_is_no_target, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	pid_t pid;
 
@@ -433,7 +433,7 @@ static pid_t process_with_pid(pid_t wanted)
 	return pid;
 }
 
-RULE_CHECK(life_pid_reuse_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
+static RULE_CHECK(life_pid_reuse_is_esrch, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	pid_t again;
 

@@ -19,7 +19,7 @@ static int launch_mode(uint32_t mode)
 			.u.launch_mode.launch_mode = mode);
 }
 
-RULE_CHECK(launch_mode_unknown_is_einval, session())
+static RULE_CHECK(launch_mode_unknown_is_einval, session())
 {
 	CHECK_IS(launch_mode(2), -EINVAL);
 	CHECK_IS(launch_mode(4), -EINVAL);
@@ -42,26 +42,26 @@ static int override(uint32_t mode, uint32_t enable, uint32_t support)
 	return r;
 }
 
-RULE_CHECK(launch_override_mode_is_eperm, session())
+static RULE_CHECK(launch_override_mode_is_eperm, session())
 {
 	CHECK_IS(override(2, 0, 0), -EPERM);
 	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, 0, 0), 0);
 }
 
-RULE_CHECK(launch_override_only_or, session())
+static RULE_CHECK(launch_override_only_or, session())
 {
 	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, 0, 0), -EINVAL);
 	CHECK_IS(override(KFDABI_OVERRIDE_OR, 0, 0), 0);
 }
 
-RULE_CHECK(launch_override_unsupported_is_eacces, session())
+static RULE_CHECK(launch_override_unsupported_is_eacces, session())
 {
 	CHECK_IS(override(KFDABI_OVERRIDE_OR, 0, 1u << 29), -EACCES);
 	CHECK(supported & KFDABI_TRAP_MASK_ADDRESS_WATCH); /* returned although the call failed */
 	CHECK(!(supported & 1u << 29));
 }
 
-RULE_CHECK(launch_override_tells_previous, session())
+static RULE_CHECK(launch_override_tells_previous, session())
 {
 	CHECK_IS(override(KFDABI_OVERRIDE_OR, 0x10, KFDABI_TRAP_MASK_FP), 0);
 	CHECK_IS(enabled, 0);
@@ -88,7 +88,7 @@ static int clear_watch(uint32_t id)
 			.u.clear_watch = {.gpu_id = gpu.gpu_id, .id = id});
 }
 
-RULE_CHECK(watch_ids_from_0, session())
+static RULE_CHECK(watch_ids_from_0, session())
 {
 	CHECK_IS(set_watch(), 0);
 	CHECK_IS(set_watch(), 1);
@@ -97,7 +97,7 @@ RULE_CHECK(watch_ids_from_0, session())
 	CHECK_IS(set_watch(), 1);
 }
 
-RULE_CHECK(watch_fifth_is_enomem, session())
+static RULE_CHECK(watch_fifth_is_enomem, session())
 {
 	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
 		CHECK(set_watch() >= 0);
@@ -131,7 +131,7 @@ void check_watch_shared_by_all(void)
 	CHECK_IS(clear_watch(0), 0);
 }
 
-RULE_CHECK(watch_clear_unset_is_einval, session())
+static RULE_CHECK(watch_clear_unset_is_einval, session())
 {
 	CHECK_IS(clear_watch(0), -EINVAL);
 	CHECK_IS(set_watch(), 0);
@@ -140,7 +140,7 @@ RULE_CHECK(watch_clear_unset_is_einval, session())
 	CHECK_IS(clear_watch(0), -EINVAL);
 }
 
-RULE_CHECK(disable_frees_watchpoints, session())
+static RULE_CHECK(disable_frees_watchpoints, session())
 {
 	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
 		CHECK(set_watch() >= 0);
@@ -160,7 +160,7 @@ static int set_flags(uint32_t flags)
 	return r;
 }
 
-RULE_CHECK(flags_tell_previous, session())
+static RULE_CHECK(flags_tell_previous, session())
 {
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
 	CHECK_IS(previous_flags, 0);
@@ -168,7 +168,7 @@ RULE_CHECK(flags_tell_previous, session())
 	CHECK_IS(previous_flags, KFDABI_FLAG_SINGLE_MEM_OP);
 }
 
-RULE_CHECK(disable_clears_flags, session())
+static RULE_CHECK(disable_clears_flags, session())
 {
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0);
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
@@ -177,7 +177,7 @@ RULE_CHECK(disable_clears_flags, session())
 	CHECK_IS(previous_flags, 0);
 }
 
-RULE_CHECK(flags_single_alu_is_eacces, session())
+static RULE_CHECK(flags_single_alu_is_eacces, session())
 {
 	if (harness_property(gpu.shape.node, "capability") & KFDABI_CAP_SINGLE_ALU_OP)
 		SKIP("this GPU executes single ALU operations");
@@ -185,7 +185,7 @@ RULE_CHECK(flags_single_alu_is_eacces, session())
 	CHECK_IS(previous_flags, 0);
 }
 
-RULE_CHECK(flags_unsupported_are_eacces, session())
+static RULE_CHECK(flags_unsupported_are_eacces, session())
 {
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), -EACCES);
 	CHECK_IS(set_flags(KFDABI_FLAG_SINGLE_MEM_OP), 0); /* no flags requested */

@@ -123,7 +123,7 @@ static uint32_t mqds_of(const struct raw_queue *queue)
 	return n;
 }
 
-RULE_CHECK(mqds_tell_the_ring, gpu_open(&gpu))
+static RULE_CHECK(mqds_tell_the_ring, gpu_open(&gpu))
 {
 	const char *at;
 	char device[64];
@@ -137,7 +137,7 @@ RULE_CHECK(mqds_tell_the_ring, gpu_open(&gpu))
 	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == 0));
 }
 
-RULE_CHECK(mqds_one_for_each_xcc, gpu_open(&gpu))
+static RULE_CHECK(mqds_one_for_each_xcc, gpu_open(&gpu))
 {
 	queue_new(&gpu, &self.queues[0]);
 	CHECK(WITHIN(LATE_MS, mqds_of(&self.queues[0]) == gpu.shape.xccs));
@@ -176,7 +176,7 @@ static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
 	return word;
 }
 
-RULE_CHECK(mqds_tell_the_pipe_priority, gpu_open(&gpu))
+static RULE_CHECK(mqds_tell_the_pipe_priority, gpu_open(&gpu))
 {
 	CHECK_IS(word_with_priority(0, MQD_PIPE_PRIORITY), 0);
 	CHECK_IS(word_with_priority(6, MQD_PIPE_PRIORITY), 0);
@@ -186,7 +186,7 @@ RULE_CHECK(mqds_tell_the_pipe_priority, gpu_open(&gpu))
 	CHECK_IS(word_with_priority(15, MQD_PIPE_PRIORITY), 2);
 }
 
-RULE_CHECK(mqds_tell_the_queue_priority, gpu_open(&gpu))
+static RULE_CHECK(mqds_tell_the_queue_priority, gpu_open(&gpu))
 {
 	CHECK_IS(word_with_priority(3, MQD_QUEUE_PRIORITY), 3);
 	CHECK_IS(word_with_priority(15, MQD_QUEUE_PRIORITY), 15);
@@ -195,7 +195,7 @@ RULE_CHECK(mqds_tell_the_queue_priority, gpu_open(&gpu))
 RULE_IS(mqds_have_no_queue_priority, gpu_open(&gpu), word_with_priority(3, MQD_QUEUE_PRIORITY),
 	word_with_priority(15, MQD_QUEUE_PRIORITY))
 
-RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
+static RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
 {
 	struct raw_queue queues[2];
 	const char *part;
@@ -217,7 +217,7 @@ static const char *pasid_in_mqds(void)
 	return strstr(at, " PASID ") + strlen(" PASID ");
 }
 
-RULE_CHECK(mqds_name_pid_and_pasid, gpu_open(&gpu))
+static RULE_CHECK(mqds_name_pid_and_pasid, gpu_open(&gpu))
 {
 	const char *pasid = pasid_in_mqds();
 
@@ -226,7 +226,7 @@ RULE_CHECK(mqds_name_pid_and_pasid, gpu_open(&gpu))
 		 strtoul(text_of(proc_path(getpid(), "pasid")), NULL, 10));
 }
 
-RULE_CHECK(mqds_name_the_pid_twice, gpu_open(&gpu))
+static RULE_CHECK(mqds_name_the_pid_twice, gpu_open(&gpu))
 {
 	char wanted[32];
 
@@ -282,13 +282,13 @@ static uint32_t active_slots(const struct raw_queue *queue)
 	return active;
 }
 
-RULE_CHECK(hqds_tell_every_slot, gpu_open(&gpu))
+static RULE_CHECK(hqds_tell_every_slot, gpu_open(&gpu))
 {
 	active_slots(&self.queues[0]);
 	CHECK_IS(slots, gpu.shape.cp_queues * gpu.shape.xccs);
 }
 
-RULE_CHECK(hqds_active_on_every_xcc, gpu_open(&gpu))
+static RULE_CHECK(hqds_active_on_every_xcc, gpu_open(&gpu))
 {
 	struct raw_queue queues[3];
 
@@ -305,7 +305,7 @@ static void open_session(void)
 	gpu = self.gpu;
 }
 
-RULE_CHECK(hqds_suspended_queue_is_inactive, open_session())
+static RULE_CHECK(hqds_suspended_queue_is_inactive, open_session())
 {
 	CHECK(active_slots(&self.queues[0]) > 0);
 	self_debug_suspend_one(&self.queues[0]);
@@ -344,7 +344,7 @@ static bool maps(const struct raw_queue *queue)
 	return found;
 }
 
-RULE_CHECK(rls_maps_active_queues, open_session())
+static RULE_CHECK(rls_maps_active_queues, open_session())
 {
 	queue_new(&gpu, &self.queues[1]);
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
@@ -356,7 +356,7 @@ RULE_CHECK(rls_maps_active_queues, open_session())
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 }
 
-RULE_CHECK(rls_says_when_there_is_none, gpu_open(&gpu))
+static RULE_CHECK(rls_says_when_there_is_none, gpu_open(&gpu))
 {
 	const char *part = NULL;
 
@@ -378,7 +378,7 @@ static bool chained(void)
 }
 
 /* The queues have nothing to do, so they can share their buffers. */
-RULE_CHECK(oversubscribed_runlist_is_chained, gpu_open(&gpu))
+static RULE_CHECK(oversubscribed_runlist_is_chained, gpu_open(&gpu))
 {
 	struct kfdabi_create_queue args, again;
 	struct raw_queue first;
@@ -408,7 +408,7 @@ static unsigned long pasid_in_debugfs(pid_t pid)
 	return strtoul(debugfs_text(name), NULL, 10);
 }
 
-RULE_CHECK(debugfs_tells_the_pasid, gpu_open(&gpu))
+static RULE_CHECK(debugfs_tells_the_pasid, gpu_open(&gpu))
 {
 	struct child child;
 	unsigned long own;
@@ -437,7 +437,7 @@ static unsigned long long system_used(void)
 	return used;
 }
 
-RULE_CHECK(mem_limit_counts_system_memory, gpu_open(&gpu))
+static RULE_CHECK(mem_limit_counts_system_memory, gpu_open(&gpu))
 {
 	unsigned long long before = 0, now = 0;
 	struct buffer gtt;

@@ -31,7 +31,7 @@ static int query_info(uint32_t query, void *to, uint32_t size)
 	return drm(DRM_IOCTL_AMDGPU_INFO, &a);
 }
 
-RULE_CHECK(drm_version_is_amdgpu_3, gpu_open(&gpu))
+static RULE_CHECK(drm_version_is_amdgpu_3, gpu_open(&gpu))
 {
 	char name[16] = "";
 	struct drm_version a = {.name = name, .name_len = sizeof name - 1};
@@ -42,7 +42,7 @@ RULE_CHECK(drm_version_is_amdgpu_3, gpu_open(&gpu))
 	CHECK_IS(a.version_major, 3);
 }
 
-RULE_CHECK(drm_acceleration_works, gpu_open(&gpu))
+static RULE_CHECK(drm_acceleration_works, gpu_open(&gpu))
 {
 	struct drm_amdgpu_info_device device = {0};
 	struct drm_amdgpu_memory_info memory = {0};
@@ -56,7 +56,7 @@ RULE_CHECK(drm_acceleration_works, gpu_open(&gpu))
 	CHECK(memory.vram.total_heap_size >= memory.vram.heap_usage);
 }
 
-RULE_CHECK(drm_info_unknown_is_einval, gpu_open(&gpu))
+static RULE_CHECK(drm_info_unknown_is_einval, gpu_open(&gpu))
 {
 	uint64_t reply;
 
@@ -92,7 +92,7 @@ static uint32_t *gem_map(uint32_t handle)
 	return at;
 }
 
-RULE_CHECK(gem_close_of_an_unknown_handle_is_einval, gpu_open(&gpu))
+static RULE_CHECK(gem_close_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 {
 	uint32_t handle = gem_new(), *at = gem_map(handle);
 
@@ -116,7 +116,7 @@ static int va(uint32_t handle, uint32_t operation, uint64_t address)
 	return drm(DRM_IOCTL_AMDGPU_GEM_VA, &a);
 }
 
-RULE_CHECK(gem_va_over_another_is_einval, gpu_open(&gpu))
+static RULE_CHECK(gem_va_over_another_is_einval, gpu_open(&gpu))
 {
 	uint64_t address = 1ull << 32;
 	uint32_t first = gem_new(), second = gem_new();
@@ -135,7 +135,7 @@ RULE_CHECK(gem_va_over_another_is_einval, gpu_open(&gpu))
 	CHECK_IS(va(first, AMDGPU_VA_OP_UNMAP, address), 0);
 }
 
-RULE_CHECK(prime_import_gives_one_handle, gpu_open(&gpu))
+static RULE_CHECK(prime_import_gives_one_handle, gpu_open(&gpu))
 {
 	struct drm_prime_handle out = {.flags = DRM_CLOEXEC | DRM_RDWR}, in = {0};
 	uint32_t first, *here, *there;

@@ -41,7 +41,7 @@ static int on(unsigned nr, uint32_t event) /* SET_EVENT, RESET_EVENT, DESTROY_EV
 	return harness_ioctl(gpu.kfd, nr, a, sizeof a);
 }
 
-RULE_CHECK(event_ids_lowest_free_first, gpu_open(&gpu))
+static RULE_CHECK(event_ids_lowest_free_first, gpu_open(&gpu))
 {
 	uint32_t first, second;
 
@@ -56,14 +56,14 @@ RULE_CHECK(event_ids_lowest_free_first, gpu_open(&gpu))
 	CHECK(id >= KFD_SIGNAL_EVENT_LIMIT);
 }
 
-RULE_CHECK(signal_events_end_with_the_page, gpu_open(&gpu))
+static RULE_CHECK(signal_events_end_with_the_page, gpu_open(&gpu))
 {
 	for (uint32_t i = 1; i < 256; i++)
 		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0), 0);
 	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0), -ENOSPC);
 }
 
-RULE_CHECK(event_page_is_set_once, gpu_open(&gpu))
+static RULE_CHECK(event_page_is_set_once, gpu_open(&gpu))
 {
 	struct buffer page;
 
@@ -105,14 +105,14 @@ static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t
 		check_is(__FILE__, __LINE__, "wait_result", result, KFD_IOC_WAIT_RESULT_##wanted); \
 	} while (0)
 
-RULE_CHECK(unknown_event_is_einval, gpu_open(&gpu))
+static RULE_CHECK(unknown_event_is_einval, gpu_open(&gpu))
 {
 	CHECK_IS(on(KFDABI_SET_EVENT, 77), -EINVAL);
 	CHECK_IS(on(KFDABI_RESET_EVENT, 77), -EINVAL);
 	CHECK_IS(on(KFDABI_DESTROY_EVENT, 77), -EINVAL);
 }
 
-RULE_CHECK(only_signal_events_can_be_set, gpu_open(&gpu))
+static RULE_CHECK(only_signal_events_can_be_set, gpu_open(&gpu))
 {
 	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0), 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, id), -EINVAL);
@@ -120,7 +120,7 @@ RULE_CHECK(only_signal_events_can_be_set, gpu_open(&gpu))
 	CHECK_IS(on(KFDABI_DESTROY_EVENT, id), 0);
 }
 
-RULE_CHECK(auto_reset_event_wakes_once, gpu_open(&gpu))
+static RULE_CHECK(auto_reset_event_wakes_once, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 
@@ -130,7 +130,7 @@ RULE_CHECK(auto_reset_event_wakes_once, gpu_open(&gpu))
 	WAITS(&event, 1, false, 0, TIMEOUT);
 }
 
-RULE_CHECK(manual_reset_event_stays_set, gpu_open(&gpu))
+static RULE_CHECK(manual_reset_event_stays_set, gpu_open(&gpu))
 {
 	struct awaited_event events[2] = {{0}};
 
@@ -148,7 +148,7 @@ RULE_CHECK(manual_reset_event_stays_set, gpu_open(&gpu))
 	WAITS(events, 1, false, 0, COMPLETE);
 }
 
-RULE_CHECK(wait_without_time_only_asks, gpu_open(&gpu))
+static RULE_CHECK(wait_without_time_only_asks, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 	uint64_t from, ms, least = UINT64_MAX;
@@ -206,7 +206,7 @@ static pthread_t do_later(unsigned nr, uint32_t event)
 	return thread;
 }
 
-RULE_CHECK(wait_for_all_waits_for_all, gpu_open(&gpu))
+static RULE_CHECK(wait_for_all_waits_for_all, gpu_open(&gpu))
 {
 	struct awaited_event events[2] = {{0}};
 	pthread_t thread;
@@ -225,7 +225,7 @@ RULE_CHECK(wait_for_all_waits_for_all, gpu_open(&gpu))
 	pthread_join(thread, NULL);
 }
 
-RULE_CHECK(wait_with_an_old_age_is_over, gpu_open(&gpu))
+static RULE_CHECK(wait_with_an_old_age_is_over, gpu_open(&gpu))
 {
 	struct awaited_event event = {.age = 1};
 
@@ -238,7 +238,7 @@ RULE_CHECK(wait_with_an_old_age_is_over, gpu_open(&gpu))
 	WAITS(&event, 1, false, 0, COMPLETE); /* the event was set after age 1 */
 }
 
-RULE_CHECK(wait_tells_a_newer_age, gpu_open(&gpu))
+static RULE_CHECK(wait_tells_a_newer_age, gpu_open(&gpu))
 {
 	struct awaited_event event = {.age = 1};
 
@@ -251,7 +251,7 @@ RULE_CHECK(wait_tells_a_newer_age, gpu_open(&gpu))
 	CHECK_IS(event.age, 3);
 }
 
-RULE_CHECK(wait_on_an_unknown_event_is_einval, gpu_open(&gpu))
+static RULE_CHECK(wait_on_an_unknown_event_is_einval, gpu_open(&gpu))
 {
 	struct awaited_event event = {.id = 77};
 
@@ -259,7 +259,7 @@ RULE_CHECK(wait_on_an_unknown_event_is_einval, gpu_open(&gpu))
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
 }
 
-RULE_CHECK(destroyed_event_fails_its_waiters, gpu_open(&gpu))
+static RULE_CHECK(destroyed_event_fails_its_waiters, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 	pthread_t thread;
@@ -272,7 +272,7 @@ RULE_CHECK(destroyed_event_fails_its_waiters, gpu_open(&gpu))
 	pthread_join(thread, NULL);
 }
 
-RULE_CHECK(interrupted_wait_gives_back, gpu_open(&gpu))
+static RULE_CHECK(interrupted_wait_gives_back, gpu_open(&gpu))
 {
 	struct awaited_event events[2] = {{0}};
 	pthread_t thread;
@@ -300,7 +300,7 @@ static void expect_fault(const struct awaited_event *event, uint64_t va)
 	CHECK(data.failure.NotPresent);
 }
 
-RULE_CHECK(memory_event_tells_the_fault, gpu_open(&gpu))
+static RULE_CHECK(memory_event_tells_the_fault, gpu_open(&gpu))
 {
 	struct awaited_event event = {0};
 
@@ -329,7 +329,7 @@ static bool faults(uint64_t va)
 	return result == KFD_IOC_WAIT_RESULT_COMPLETE;
 }
 
-RULE_CHECK(unmapped_buffer_faults, gpu_open(&gpu))
+static RULE_CHECK(unmapped_buffer_faults, gpu_open(&gpu))
 {
 	struct buffer page;
 
@@ -338,7 +338,7 @@ RULE_CHECK(unmapped_buffer_faults, gpu_open(&gpu))
 	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
 }
 
-RULE_CHECK(buffer_is_seen_where_it_is_mapped, gpu_open(&gpu))
+static RULE_CHECK(buffer_is_seen_where_it_is_mapped, gpu_open(&gpu))
 {
 	struct gpu_file second;
 	struct buffer page;
@@ -412,7 +412,7 @@ RULE_IS(smi_unknown_gpu_is_einval, gpu_open(&gpu),
 	HARNESS_CALL(gpu.kfd, KFDABI_SMI_EVENTS, struct kfd_ioctl_smi_events_args, .gpuid = 1),
 	-EINVAL)
 
-RULE_CHECK(smi_reading_nothing_is_eagain, gpu_open(&gpu))
+static RULE_CHECK(smi_reading_nothing_is_eagain, gpu_open(&gpu))
 {
 	char text[64];
 
@@ -421,14 +421,14 @@ RULE_CHECK(smi_reading_nothing_is_eagain, gpu_open(&gpu))
 	CHECK_IS(errno, EAGAIN);
 }
 
-RULE_CHECK(smi_vmfault_names_the_process, gpu_open(&gpu))
+static RULE_CHECK(smi_vmfault_names_the_process, gpu_open(&gpu))
 {
 	fd = smi_open(BIT(KFDABI_SMI_VMFAULT));
 	CHECK(faults(BAD_ADDRESS));
 	check_line(fd, "1 %x:%s", getpid());
 }
 
-RULE_CHECK(smi_mask_selects, gpu_open(&gpu))
+static RULE_CHECK(smi_mask_selects, gpu_open(&gpu))
 {
 	uint64_t none = 0;
 	int at_first, other, cleared, wanted;
@@ -446,7 +446,7 @@ RULE_CHECK(smi_mask_selects, gpu_open(&gpu))
 }
 
 /* ACQUIRE_VM is what counts as the start of a process. */
-RULE_CHECK(smi_process_start_at_acquire_vm, gpu_open_without_vm(&gpu))
+static RULE_CHECK(smi_process_start_at_acquire_vm, gpu_open_without_vm(&gpu))
 {
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START));
 	check_silent(fd);
@@ -454,7 +454,7 @@ RULE_CHECK(smi_process_start_at_acquire_vm, gpu_open_without_vm(&gpu))
 	check_line(fd, "c %x %s", getpid());
 }
 
-RULE_CHECK(smi_process_start_is_not_told, gpu_open_without_vm(&gpu))
+static RULE_CHECK(smi_process_start_is_not_told, gpu_open_without_vm(&gpu))
 {
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START) | BIT(KFDABI_SMI_PROCESS_END));
 	gpu_acquire_vm(&gpu);
@@ -522,7 +522,7 @@ void check_smi_buffer_holds_more_than_1024_bytes(void)
 	CHECK(received_of(1024 + 100) > 1024);
 }
 
-RULE_CHECK(smi_queue_changes_are_silent, self_debug_prepare())
+static RULE_CHECK(smi_queue_changes_are_silent, self_debug_prepare())
 {
 	gpu = self.gpu;
 	fd = smi_open(BIT(KFDABI_SMI_QUEUE_EVICTION) | BIT(KFDABI_SMI_QUEUE_RESTORE));
@@ -535,7 +535,7 @@ RULE_CHECK(smi_queue_changes_are_silent, self_debug_prepare())
 	check_silent(fd);
 }
 
-RULE_CHECK(smi_others_need_admin, gpu_open(&gpu))
+static RULE_CHECK(smi_others_need_admin, gpu_open(&gpu))
 {
 	bool admin;
 	struct child child;

@@ -33,7 +33,7 @@ static void uses_the_parents(void)
 	CHECK_IS(harness_version(parents.kfd), -EBADF);
 }
 
-RULE_CHECK(inherited_descriptor_is_ebadf, gpu_open(&parents))
+static RULE_CHECK(inherited_descriptor_is_ebadf, gpu_open(&parents))
 {
 	CHECK_IS(run_in_child(uses_the_parents), 0);
 	CHECK_IS(harness_version(parents.kfd), 0);
@@ -134,7 +134,7 @@ static void makes_a_queue(void)
 	CHECK_IS(harness_version(parents.kfd), 0);
 }
 
-RULE_CHECK(forked_child_is_a_process_of_its_own, gpu_open(&parents))
+static RULE_CHECK(forked_child_is_a_process_of_its_own, gpu_open(&parents))
 {
 	queue_new(&parents, &queue);
 	CHECK_IS(run_in_child(makes_a_queue), 0);
@@ -168,7 +168,7 @@ void check_exec_begins_anew(void)
 	CHECK(!"exec");
 }
 
-RULE_CHECK(duplicated_descriptor_serves, gpu_open(&gpu))
+static RULE_CHECK(duplicated_descriptor_serves, gpu_open(&gpu))
 {
 	int copy = dup(gpu.kfd), far = fcntl(gpu.kfd, F_DUPFD_CLOEXEC, 100);
 
@@ -188,7 +188,7 @@ static void *in_thread(void *arg)
 	return arg;
 }
 
-RULE_CHECK(threads_share_the_process, gpu_open(&parents))
+static RULE_CHECK(threads_share_the_process, gpu_open(&parents))
 {
 	pthread_t thread;
 
@@ -199,7 +199,7 @@ RULE_CHECK(threads_share_the_process, gpu_open(&parents))
 	CHECK_IS(queue_destroy(&parents, queue.id), 0);
 }
 
-RULE_CHECK(descriptors_share_the_process, gpu_open(&gpu))
+static RULE_CHECK(descriptors_share_the_process, gpu_open(&gpu))
 {
 	struct raw_queue queues[2];
 	struct gpu_file second;
@@ -213,7 +213,7 @@ RULE_CHECK(descriptors_share_the_process, gpu_open(&gpu))
 	CHECK_IS(queue_destroy(&gpu, queues[1].id), 0);
 }
 
-RULE_CHECK(closing_ends_no_queue, gpu_open(&gpu))
+static RULE_CHECK(closing_ends_no_queue, gpu_open(&gpu))
 {
 	struct raw_queue next;
 
@@ -244,7 +244,7 @@ static void open_context(struct gpu_file *out)
 
 RULE_IS(create_process_is_enotty, gpu_open(&gpu), create_process(gpu.kfd), -ENOTTY)
 
-RULE_CHECK(context_has_own_queue_ids, gpu_open(&gpu))
+static RULE_CHECK(context_has_own_queue_ids, gpu_open(&gpu))
 {
 	struct raw_queue one, two;
 
@@ -258,13 +258,13 @@ RULE_CHECK(context_has_own_queue_ids, gpu_open(&gpu))
 	CHECK_IS(queue_destroy(&gpu, 0), 0); /* the queue of the primary context */
 }
 
-RULE_CHECK(context_of_a_context_is_einval, gpu_open(&gpu))
+static RULE_CHECK(context_of_a_context_is_einval, gpu_open(&gpu))
 {
 	CHECK_IS(create_process(gpu.kfd), 0);
 	CHECK_IS(create_process(gpu.kfd), -EINVAL);
 }
 
-RULE_CHECK(context_cannot_debug, gpu_open(&gpu))
+static RULE_CHECK(context_cannot_debug, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info;
 
@@ -274,7 +274,7 @@ RULE_CHECK(context_cannot_debug, gpu_open(&gpu))
 	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 }
 
-RULE_CHECK(context_is_not_debugged, gpu_open(&gpu))
+static RULE_CHECK(context_is_not_debugged, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info;
 	struct raw_queue queues[3];
@@ -291,7 +291,7 @@ RULE_CHECK(context_is_not_debugged, gpu_open(&gpu))
 	CHECK_IS(n, 1);
 }
 
-RULE_CHECK(proc_context_has_a_folder, gpu_open(&gpu))
+static RULE_CHECK(proc_context_has_a_folder, gpu_open(&gpu))
 {
 	struct gpu_file contexts[2];
 
@@ -306,7 +306,7 @@ RULE_CHECK(proc_context_has_a_folder, gpu_open(&gpu))
 	CHECK(access(proc_path(getpid(), "queues/%u", queue.id), F_OK));
 }
 
-RULE_CHECK(context_ends_with_descriptor, gpu_open(&gpu))
+static RULE_CHECK(context_ends_with_descriptor, gpu_open(&gpu))
 {
 	queue_new(&gpu, &queue);
 	open_context(&context);

@@ -91,14 +91,14 @@ RULE_IS(alloc_needs_a_kind_of_memory, gpu_open(&gpu),
 	alloc_of(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE), -EINVAL)
 RULE_IS(userptr_needs_an_address, gpu_open(&gpu), alloc_of(PAGE, USERPTR), -EINVAL)
 
-RULE_CHECK(alloc_on_an_unknown_gpu_is_einval, gpu_open(&gpu))
+static RULE_CHECK(alloc_on_an_unknown_gpu_is_einval, gpu_open(&gpu))
 {
 	memory = request(PAGE, VRAM);
 	memory.gpu_id = 1;
 	CHECK_IS(alloc(&memory), -EINVAL);
 }
 
-RULE_CHECK(alloc_beyond_vram_is_enomem, gpu_open(&gpu))
+static RULE_CHECK(alloc_beyond_vram_is_enomem, gpu_open(&gpu))
 {
 	uint64_t before, left;
 
@@ -110,7 +110,7 @@ RULE_CHECK(alloc_beyond_vram_is_enomem, gpu_open(&gpu))
 	CHECK(left >= before || before - left < 64 * MIB); /* other processes may allocate */
 }
 
-RULE_CHECK(available_memory_falls_in_2_mib_steps, gpu_open(&gpu))
+static RULE_CHECK(available_memory_falls_in_2_mib_steps, gpu_open(&gpu))
 {
 	uint64_t before = available();
 
@@ -121,7 +121,7 @@ RULE_CHECK(available_memory_falls_in_2_mib_steps, gpu_open(&gpu))
 	CHECK_IS(available(), before);
 }
 
-RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
+static RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
 {
 	memory = request(PAGE, USERPTR);
 	memory.mmap_offset = addresses(PAGE);
@@ -132,7 +132,7 @@ RULE_CHECK(userptr_without_memory_is_efault, gpu_open(&gpu))
 	CHECK_IS(memory_map(&gpu, memory.handle), 0);
 }
 
-RULE_CHECK(doorbell_memory_is_two_pages, gpu_open(&gpu))
+static RULE_CHECK(doorbell_memory_is_two_pages, gpu_open(&gpu))
 {
 	CHECK_IS(alloc_of(PAGE, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL), -EINVAL);
 	memory.size = 2 * PAGE;
@@ -173,14 +173,14 @@ void check_gpu_write_rings_a_doorbell(void)
 	CHECK(self_debug_done(sent));
 }
 
-RULE_CHECK(mmio_memory_is_one_page, gpu_open(&gpu))
+static RULE_CHECK(mmio_memory_is_one_page, gpu_open(&gpu))
 {
 	CHECK_IS(alloc_of(2 * PAGE, KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP), -EINVAL);
 	memory.size = PAGE;
 	CHECK_IS(alloc(&memory), 0);
 }
 
-RULE_CHECK(memory_handles_lowest_free_first, gpu_open(&gpu))
+static RULE_CHECK(memory_handles_lowest_free_first, gpu_open(&gpu))
 {
 	uint64_t first = page_of(), second = page_of();
 
@@ -190,7 +190,7 @@ RULE_CHECK(memory_handles_lowest_free_first, gpu_open(&gpu))
 	CHECK_IS(page_of(), first);
 }
 
-RULE_CHECK(free_of_an_unknown_handle_is_einval, gpu_open(&gpu))
+static RULE_CHECK(free_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 {
 	uint64_t handle = page_of();
 
@@ -199,7 +199,7 @@ RULE_CHECK(free_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 	CHECK_IS(memory_free(&gpu, 0), -EINVAL);
 }
 
-RULE_CHECK(free_of_a_mapped_buffer_is_ebusy, gpu_open(&gpu))
+static RULE_CHECK(free_of_a_mapped_buffer_is_ebusy, gpu_open(&gpu))
 {
 	uint64_t handle = page_of();
 
@@ -209,7 +209,7 @@ RULE_CHECK(free_of_a_mapped_buffer_is_ebusy, gpu_open(&gpu))
 	CHECK_IS(memory_free(&gpu, handle), 0);
 }
 
-RULE_CHECK(event_page_cannot_be_freed, gpu_open(&gpu))
+static RULE_CHECK(event_page_cannot_be_freed, gpu_open(&gpu))
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
 
@@ -231,7 +231,7 @@ void check_map_n_success_beyond_n_is_einval(void)
 	CHECK_IS(map_call(page_of(), &gpu.gpu_id, 1), -EINVAL);
 }
 
-RULE_CHECK(map_of_an_unknown_handle_is_enomem, gpu_open(&gpu))
+static RULE_CHECK(map_of_an_unknown_handle_is_enomem, gpu_open(&gpu))
 {
 	uint64_t handle = page_of();
 
@@ -240,7 +240,7 @@ RULE_CHECK(map_of_an_unknown_handle_is_enomem, gpu_open(&gpu))
 	CHECK_IS(memory_map(&gpu, 1ull << 32), -EINVAL); /* there is no such GPU either */
 }
 
-RULE_CHECK(map_tells_how_many_succeeded, gpu_open(&gpu))
+static RULE_CHECK(map_tells_how_many_succeeded, gpu_open(&gpu))
 {
 	uint32_t ids[2] = {0, 1};
 
@@ -249,7 +249,7 @@ RULE_CHECK(map_tells_how_many_succeeded, gpu_open(&gpu))
 	CHECK_IS(done, 1);
 }
 
-RULE_CHECK(map_over_another_is_einval, gpu_open(&gpu))
+static RULE_CHECK(map_over_another_is_einval, gpu_open(&gpu))
 {
 	alloc_args b;
 
@@ -276,7 +276,7 @@ static int foreign(ssize_t call(pid_t, const struct iovec *, unsigned long, cons
 	return call(getpid(), &here, 1, &there, 1, 0) == sizeof word ? 0 : -errno;
 }
 
-RULE_CHECK(device_memory_is_not_for_process_vm, gpu_open(&gpu))
+static RULE_CHECK(device_memory_is_not_for_process_vm, gpu_open(&gpu))
 {
 	struct raw_queue queue;
 	struct buffer gtt, vram;
@@ -297,7 +297,7 @@ RULE_CHECK(device_memory_is_not_for_process_vm, gpu_open(&gpu))
 	CHECK_IS(own, 0);
 }
 
-RULE_CHECK(second_vm_file_is_ebusy, gpu_open(&gpu))
+static RULE_CHECK(second_vm_file_is_ebusy, gpu_open(&gpu))
 {
 	struct kfd_ioctl_acquire_vm_args vm = (struct kfd_ioctl_acquire_vm_args){
 		.drm_fd = (uint32_t)gpu.render, .gpu_id = gpu.gpu_id};
@@ -350,7 +350,7 @@ static int import(int fd, uint64_t va, uint64_t *handle)
 RULE_IS(export_of_an_unknown_handle_is_einval, gpu_open(&gpu),
 	export((uint64_t)gpu.gpu_id << 32 | 77), -EINVAL)
 
-RULE_CHECK(import_of_another_descriptor_is_einval, gpu_open(&gpu))
+static RULE_CHECK(import_of_another_descriptor_is_einval, gpu_open(&gpu))
 {
 	uint64_t handle;
 
@@ -358,7 +358,7 @@ RULE_CHECK(import_of_another_descriptor_is_einval, gpu_open(&gpu))
 	CHECK_IS(import(1000, 1 << 20, &handle), -EBADF);
 }
 
-RULE_CHECK(dmabuf_info_tells_size_and_gpu, gpu_open(&gpu))
+static RULE_CHECK(dmabuf_info_tells_size_and_gpu, gpu_open(&gpu))
 {
 	struct kfd_ioctl_get_dmabuf_info_args info = {0};
 	struct buffer buffer;
@@ -459,7 +459,7 @@ static void open_with_svm(void)
 		SKIP("this kernel has no SVM");
 }
 
-RULE_CHECK(svm_in_whole_pages_only, open_with_svm())
+static RULE_CHECK(svm_in_whole_pages_only, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	char *at = map_pages(2 * PAGE);
@@ -469,7 +469,7 @@ RULE_CHECK(svm_in_whole_pages_only, open_with_svm())
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 0, 1), -EINVAL);
 }
 
-RULE_CHECK(svm_unknown_attribute_is_einval, open_with_svm())
+static RULE_CHECK(svm_unknown_attribute_is_einval, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {99, 0}};
 	void *at = map_pages(PAGE);
@@ -477,7 +477,7 @@ RULE_CHECK(svm_unknown_attribute_is_einval, open_with_svm())
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EINVAL);
 }
 
-RULE_CHECK(svm_without_memory_is_efault, open_with_svm())
+static RULE_CHECK(svm_without_memory_is_efault, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	void *at = map_pages(PAGE);
@@ -486,7 +486,7 @@ RULE_CHECK(svm_without_memory_is_efault, open_with_svm())
 	CHECK_IS(svm(&a, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), -EFAULT);
 }
 
-RULE_CHECK(svm_attributes_persist, open_with_svm())
+static RULE_CHECK(svm_attributes_persist, open_with_svm())
 {
 	struct svm_call a = {0};
 	char *at = map_pages(4 * PAGE);
@@ -508,7 +508,7 @@ RULE_CHECK(svm_attributes_persist, open_with_svm())
 	CHECK_IS(a.attrs[0].value, KFD_IOCTL_SVM_LOCATION_UNDEFINED);
 }
 
-RULE_CHECK(svm_attributes_end_with_the_memory, open_with_svm())
+static RULE_CHECK(svm_attributes_end_with_the_memory, open_with_svm())
 {
 	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	char *at = map_pages(4 * PAGE);
@@ -525,7 +525,7 @@ RULE_CHECK(svm_attributes_end_with_the_memory, open_with_svm())
 	}
 }
 
-RULE_CHECK(alloc_in_an_svm_range_is_eaddrinuse, open_with_svm())
+static RULE_CHECK(alloc_in_an_svm_range_is_eaddrinuse, open_with_svm())
 {
 	struct svm_call svm_args = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
 	void *at = map_pages(PAGE);
@@ -536,7 +536,7 @@ RULE_CHECK(alloc_in_an_svm_range_is_eaddrinuse, open_with_svm())
 	CHECK_IS(alloc(&memory), -EADDRINUSE);
 }
 
-RULE_CHECK(xnack_mode_with_queues_is_ebusy, gpu_open(&gpu))
+static RULE_CHECK(xnack_mode_with_queues_is_ebusy, gpu_open(&gpu))
 {
 	struct kfd_ioctl_set_xnack_mode_args a = {.xnack_enabled = -1};
 	struct raw_queue queue;

@@ -36,7 +36,7 @@ static void fault(void)
 	wait_for(event);
 }
 
-RULE_CHECK(memory_fault_evicts_the_process, self_debug_open(2))
+static RULE_CHECK(memory_fault_evicts_the_process, self_debug_open(2))
 {
 	struct signal *work = &self.signals[self.sent++];
 
@@ -47,7 +47,7 @@ RULE_CHECK(memory_fault_evicts_the_process, self_debug_open(2))
 	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
-RULE_CHECK(memory_fault_is_of_one_gpu, self_debug_open(1))
+static RULE_CHECK(memory_fault_is_of_one_gpu, self_debug_open(1))
 {
 	struct gpu_file second;
 	struct signal *signal;
@@ -76,14 +76,14 @@ void check_sdma_fault_tells_where_it_stopped(void)
 	CHECK_IS(wait_for(event), BAD_ADDRESS);
 }
 
-RULE_CHECK(queue_of_an_evicted_process_is_off, self_debug_open(1))
+static RULE_CHECK(queue_of_an_evicted_process_is_off, self_debug_open(1))
 {
 	fault();
 	queue_new(&self.gpu, &self.queues[1]);
 	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
-RULE_CHECK(resume_leaves_the_evicted_off, self_debug_open(2))
+static RULE_CHECK(resume_leaves_the_evicted_off, self_debug_open(2))
 {
 	self_debug_suspend_one(&self.queues[1]);
 	fault();
@@ -91,7 +91,7 @@ RULE_CHECK(resume_leaves_the_evicted_off, self_debug_open(2))
 	CHECK(self_debug_stopped(self_debug_send(&self.queues[1])));
 }
 
-RULE_CHECK(suspend_counts_the_evicted, self_debug_open(2))
+static RULE_CHECK(suspend_counts_the_evicted, self_debug_open(2))
 {
 	fault();
 	self_debug_suspend_one(&self.queues[1]);
@@ -112,7 +112,7 @@ static void violate(void)
 
 RULE_IS(memory_violation_evicts_nothing, violate(), self_debug_runs(&self.queues[1]), true)
 
-RULE_CHECK(memory_violation_passed_on_evicts, violate())
+static RULE_CHECK(memory_violation_passed_on_evicts, violate())
 {
 	uint32_t event = memory_event_new(&self.gpu);
 
@@ -167,7 +167,7 @@ static void submit(struct raw_queue *queue, const struct packets *packets)
 	__atomic_store_n(queue->doorbell, queue->written, __ATOMIC_RELEASE);
 }
 
-RULE_CHECK(pred_exec_is_for_the_xccs_it_names, self_debug_prepare())
+static RULE_CHECK(pred_exec_is_for_the_xccs_it_names, self_debug_prepare())
 {
 	struct packets packets = {0};
 	struct raw_queue queue;

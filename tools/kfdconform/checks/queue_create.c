@@ -70,7 +70,7 @@ static uint64_t buffer(uint64_t bytes)
 	return (uint64_t)(uintptr_t)made.cpu;
 }
 
-RULE_CHECK(percent_over_100_is_einval, begin())
+static RULE_CHECK(percent_over_100_is_einval, begin())
 {
 	CHECK_IS(create(&plain), 0);
 	RESULT_IS(queue_percentage, 100, 0);
@@ -78,33 +78,33 @@ RULE_CHECK(percent_over_100_is_einval, begin())
 	RESULT_IS(queue_percentage, 255, -EINVAL);
 }
 
-RULE_CHECK(bits_above_the_percent_are_no_percent, begin())
+static RULE_CHECK(bits_above_the_percent_are_no_percent, begin())
 {
 	RESULT_IS(queue_percentage, 50 | 1u << 16, 0);
 	RESULT_IS(queue_percentage, 100 | 0xffu << 8, 0);
 	RESULT_IS(queue_percentage, 101 | 1u << 8, -EINVAL);
 }
 
-RULE_CHECK(priority_over_15_is_einval, begin())
+static RULE_CHECK(priority_over_15_is_einval, begin())
 {
 	for (uint32_t priority = 0; priority <= 15; priority++)
 		RESULT_IS(queue_priority, priority, 0);
 	RESULT_IS(queue_priority, 16, -EINVAL);
 }
 
-RULE_CHECK(ring_outside_user_space_is_efault, begin())
+static RULE_CHECK(ring_outside_user_space_is_efault, begin())
 {
 	RESULT_IS(ring_base_address, NOBODYS, -EFAULT);
 }
 
-RULE_CHECK(ring_size_is_a_power_of_two, begin())
+static RULE_CHECK(ring_size_is_a_power_of_two, begin())
 {
 	RESULT_IS(ring_size, 4097, -EINVAL);
 	RESULT_IS(ring_size, 3072, -EINVAL);
 	RESULT_IS(ring_size, 4096, 0);
 }
 
-RULE_CHECK(short_ring_counts_as_1024, begin())
+static RULE_CHECK(short_ring_counts_as_1024, begin())
 {
 	static const uint32_t sizes[] = {0, 1, 512, 1024};
 
@@ -117,19 +117,19 @@ RULE_CHECK(short_ring_counts_as_1024, begin())
 	}
 }
 
-RULE_CHECK(pointers_outside_user_space_are_efault, begin())
+static RULE_CHECK(pointers_outside_user_space_are_efault, begin())
 {
 	RESULT_IS(read_pointer_address, NOBODYS, -EFAULT);
 	RESULT_IS(write_pointer_address, NOBODYS, -EFAULT);
 }
 
-RULE_CHECK(areas_outside_user_space_are_efault, begin())
+static RULE_CHECK(areas_outside_user_space_are_efault, begin())
 {
 	RESULT_IS(eop_buffer_address, NOBODYS, -EFAULT);
 	RESULT_IS(ctx_save_restore_address, NOBODYS, -EFAULT);
 }
 
-RULE_CHECK(unknown_queue_type_is_524, begin())
+static RULE_CHECK(unknown_queue_type_is_524, begin())
 {
 	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE, 0);
 	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_SDMA, 0);
@@ -139,20 +139,20 @@ RULE_CHECK(unknown_queue_type_is_524, begin())
 	RESULT_IS(queue_type, UNKNOWN_TYPE, -ENOTSUPP);
 }
 
-RULE_CHECK(unknown_gpu_is_einval, begin())
+static RULE_CHECK(unknown_gpu_is_einval, begin())
 {
 	RESULT_IS(gpu_id, 0, -EINVAL);
 	RESULT_IS(gpu_id, ~0u, -EINVAL);
 }
 
-RULE_CHECK(queue_without_a_vm_is_esrch, begin())
+static RULE_CHECK(queue_without_a_vm_is_esrch, begin())
 {
 	gpu.kfd = device_open();
 	CHECK_IS(create(&plain), 0); /* the process has a VM, through another file descriptor */
 	CHECK_IS(create_without_vm(&plain), -ESRCH);
 }
 
-RULE_CHECK(engine_beyond_the_last_is_einval, begin())
+static RULE_CHECK(engine_beyond_the_last_is_einval, begin())
 {
 	struct kfdabi_create_queue args;
 	uint64_t sdma = harness_property(gpu.shape.node, "num_sdma_engines");
@@ -169,7 +169,7 @@ RULE_CHECK(engine_beyond_the_last_is_einval, begin())
 	CHECK_IS(create(&args), 0);
 }
 
-RULE_CHECK(pointers_are_one_mapped_page, begin())
+static RULE_CHECK(pointers_are_one_mapped_page, begin())
 {
 	uint64_t two = buffer(2 * PAGE);
 
@@ -180,7 +180,7 @@ RULE_CHECK(pointers_are_one_mapped_page, begin())
 	RESULT_IS(write_pointer_address, plain.write_pointer_address + 2048, 0);
 }
 
-RULE_CHECK(ring_is_exactly_mapped, begin())
+static RULE_CHECK(ring_is_exactly_mapped, begin())
 {
 	uint64_t two = buffer(2 * PAGE);
 
@@ -193,7 +193,7 @@ RULE_CHECK(ring_is_exactly_mapped, begin())
 	RESULT_IS(ring_base_address, two, 0);
 }
 
-RULE_CHECK(end_of_pipe_buffer_is_checked, begin())
+static RULE_CHECK(end_of_pipe_buffer_is_checked, begin())
 {
 	RESULT_IS(eop_buffer_size, 2048, -EINVAL);
 	RESULT_IS(eop_buffer_address, UNMAPPED, -EINVAL);
@@ -201,7 +201,7 @@ RULE_CHECK(end_of_pipe_buffer_is_checked, begin())
 	RESULT_IS(eop_buffer_address, UNMAPPED, 0);
 }
 
-RULE_CHECK(control_stack_size_is_the_nodes, begin())
+static RULE_CHECK(control_stack_size_is_the_nodes, begin())
 {
 	RESULT_IS(ctl_stack_size, plain.ctl_stack_size - PAGE, -EINVAL);
 	RESULT_IS(ctl_stack_size, plain.ctl_stack_size + PAGE, -EINVAL);
@@ -212,7 +212,7 @@ static uint64_t pages(uint64_t bytes)
 	return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-RULE_CHECK(save_size_is_at_least_the_nodes, begin())
+static RULE_CHECK(save_size_is_at_least_the_nodes, begin())
 {
 	uint64_t less, whole;
 
@@ -225,7 +225,7 @@ RULE_CHECK(save_size_is_at_least_the_nodes, begin())
 	RESULT_IS(ctx_save_restore_size, plain.ctx_save_restore_size + PAGE, 0);
 }
 
-RULE_CHECK(save_area_is_one_mapping, begin())
+static RULE_CHECK(save_area_is_one_mapping, begin())
 {
 	RESULT_IS(ctx_save_restore_address, UNMAPPED, -EINVAL);
 	RESULT_IS(ctx_save_restore_address, plain.ctx_save_restore_address + PAGE, -EINVAL);
@@ -236,7 +236,7 @@ RULE_CHECK(save_area_is_one_mapping, begin())
 
 /* Makes one argument after another wrong, the one that is checked last first. The error must always
  * be that of the argument that is checked first. */
-RULE_CHECK(checks_of_create_are_in_order, begin())
+static RULE_CHECK(checks_of_create_are_in_order, begin())
 {
 	struct kfdabi_create_queue args = plain;
 
@@ -280,7 +280,7 @@ static int create_of_type(uint32_t type)
 	return r;
 }
 
-RULE_CHECK(ids_are_counted_from_0, begin())
+static RULE_CHECK(ids_are_counted_from_0, begin())
 {
 	struct gpu_file second;
 	struct gpu_shape shape;
@@ -299,7 +299,7 @@ RULE_CHECK(ids_are_counted_from_0, begin())
 	CHECK_IS(id, 3);
 }
 
-RULE_CHECK(ids_are_used_again_at_once, begin())
+static RULE_CHECK(ids_are_used_again_at_once, begin())
 {
 	for (uint32_t i = 0; i < 4; i++)
 		CHECK_IS(create_of_type(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
@@ -318,7 +318,7 @@ RULE_CHECK(ids_are_used_again_at_once, begin())
 	CHECK_IS(id, 4);
 }
 
-RULE_CHECK(doorbells_are_lowest_free, begin())
+static RULE_CHECK(doorbells_are_lowest_free, begin())
 {
 	for (uint32_t i = 0; i < 4; i++) {
 		CHECK_IS(create_of_type(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
@@ -332,7 +332,7 @@ RULE_CHECK(doorbells_are_lowest_free, begin())
 	CHECK_IS(doorbell, 1);
 }
 
-RULE_CHECK(sdma_doorbells_are_apart, begin())
+static RULE_CHECK(sdma_doorbells_are_apart, begin())
 {
 	uint32_t doorbells[3];
 
@@ -345,7 +345,7 @@ RULE_CHECK(sdma_doorbells_are_apart, begin())
 	}
 }
 
-RULE_CHECK(a_reused_doorbell_is_silent, gpu_open(&gpu))
+static RULE_CHECK(a_reused_doorbell_is_silent, gpu_open(&gpu))
 {
 	struct signal *signals = signals_new(&gpu);
 	struct raw_queue queue;
@@ -377,7 +377,7 @@ static uint32_t count_until(uint32_t type, int error)
 	return n;
 }
 
-RULE_CHECK(queues_of_a_process_are_limited, begin())
+static RULE_CHECK(queues_of_a_process_are_limited, begin())
 {
 	uint32_t version = gpu.shape.gfx_target_version;
 
@@ -388,7 +388,7 @@ RULE_CHECK(queues_of_a_process_are_limited, begin())
 	CHECK_IS(id, 7);
 }
 
-RULE_CHECK(sdma_queues_are_limited, begin())
+static RULE_CHECK(sdma_queues_are_limited, begin())
 {
 	uint64_t engines = harness_property(gpu.shape.node, "num_sdma_engines");
 	uint64_t each = harness_property(gpu.shape.node, "num_sdma_queues_per_engine");
@@ -404,7 +404,7 @@ RULE_CHECK(sdma_queues_are_limited, begin())
 #define QUEUES_MAX 120u /* fewer than the limit of a process */
 #define LATE_MS 4000u
 
-RULE_CHECK(oversubscribed_queues_all_run, gpu_open(&gpu))
+static RULE_CHECK(oversubscribed_queues_all_run, gpu_open(&gpu))
 {
 	static struct raw_queue queues[QUEUES_MAX];
 	struct signal *signals;

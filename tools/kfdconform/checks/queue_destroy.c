@@ -25,7 +25,7 @@ static struct {
 	int result;
 } destroyer;
 
-RULE_CHECK(destroy_of_unknown_queue_is_einval, gpu_open(&gpu))
+static RULE_CHECK(destroy_of_unknown_queue_is_einval, gpu_open(&gpu))
 {
 	CHECK_IS(queue_destroy(&gpu, 0), -EINVAL);
 	CHECK_IS(queue_destroy(&gpu, NO_QUEUE), -EINVAL);
@@ -36,7 +36,7 @@ RULE_CHECK(destroy_of_unknown_queue_is_einval, gpu_open(&gpu))
 
 /* On a busy machine the kernel may end before its queue is destroyed; then the check is repeated
  * with a longer kernel. */
-RULE_CHECK(destroy_drops_the_work, gpu_open(&gpu))
+static RULE_CHECK(destroy_drops_the_work, gpu_open(&gpu))
 {
 	unsigned ms = WORK_MS / 2;
 	struct signal *signal = signals_new(&gpu);
@@ -90,12 +90,12 @@ static void ends(int result)
 	CHECK_IS(destroyer.result, result);
 }
 
-RULE_CHECK(destroy_of_a_suspended_queue_sleeps, begin_suspended())
+static RULE_CHECK(destroy_of_a_suspended_queue_sleeps, begin_suspended())
 {
 	begin_destroy();
 }
 
-RULE_CHECK(resume_wakes_destroy, begin_suspended())
+static RULE_CHECK(resume_wakes_destroy, begin_suspended())
 {
 	begin_destroy();
 	self_debug_resume_one(&self.queues[0]);
@@ -103,14 +103,14 @@ RULE_CHECK(resume_wakes_destroy, begin_suspended())
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EINVAL);
 }
 
-RULE_CHECK(disable_wakes_destroy, begin_suspended())
+static RULE_CHECK(disable_wakes_destroy, begin_suspended())
 {
 	begin_destroy();
 	CHECK_IS(trap_disable(self.gpu.kfd, getpid()), 0);
 	ends(0);
 }
 
-RULE_CHECK(runtime_disable_wakes_destroy, begin_suspended())
+static RULE_CHECK(runtime_disable_wakes_destroy, begin_suspended())
 {
 	begin_destroy();
 	/* Sent first, so that RUNTIME_ENABLE does not sleep. */
@@ -119,7 +119,7 @@ RULE_CHECK(runtime_disable_wakes_destroy, begin_suspended())
 	ends(0);
 }
 
-RULE_CHECK(second_destroy_is_ebusy, begin_suspended())
+static RULE_CHECK(second_destroy_is_ebusy, begin_suspended())
 {
 	begin_destroy();
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EBUSY);
@@ -127,7 +127,7 @@ RULE_CHECK(second_destroy_is_ebusy, begin_suspended())
 	ends(0);
 }
 
-RULE_CHECK(interrupted_destroy_leaves_no_mark, begin_suspended())
+static RULE_CHECK(interrupted_destroy_leaves_no_mark, begin_suspended())
 {
 	signal_handle(SIGUSR1, 0);
 	begin_destroy();
@@ -141,7 +141,7 @@ RULE_CHECK(interrupted_destroy_leaves_no_mark, begin_suspended())
 
 /* A signal whose handler does not request a restart interrupts the sleeping call. On a busy machine
  * the signal may arrive before the driver sleeps; then the test is repeated. */
-RULE_CHECK(interrupted_destroy_bars_suspension, begin_suspended())
+static RULE_CHECK(interrupted_destroy_bars_suspension, begin_suspended())
 {
 	int suspended = 1;
 	uint32_t id = 0;

@@ -40,7 +40,7 @@ static int update(const struct kfd_ioctl_update_queue_args *args)
 			 update(&args_), wanted);                                                  \
 	} while (0)
 
-RULE_CHECK(update_checks_its_numbers, begin())
+static RULE_CHECK(update_checks_its_numbers, begin())
 {
 	UPDATE_IS(queue_percentage, 101, -EINVAL);
 	UPDATE_IS(queue_percentage, 100 | 1u << 8, 0);
@@ -50,14 +50,14 @@ RULE_CHECK(update_checks_its_numbers, begin())
 	UPDATE_IS(ring_size, 4097, -EINVAL);
 }
 
-RULE_CHECK(update_of_unknown_queue_is_efault, begin())
+static RULE_CHECK(update_of_unknown_queue_is_efault, begin())
 {
 	UPDATE_IS(queue_id, NO_QUEUE, -EFAULT);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	UPDATE_IS(queue_id, queue.id, -EFAULT);
 }
 
-RULE_CHECK(update_to_an_unmapped_ring_is_efault, begin())
+static RULE_CHECK(update_to_an_unmapped_ring_is_efault, begin())
 {
 	UPDATE_IS(ring_base_address, UNMAPPED, -EFAULT);
 	UPDATE_IS(ring_size, 2 * PAGE, -EFAULT);
@@ -94,19 +94,19 @@ static void stops(void)
 	CHECK(!comes(&signal->value, 0, ms + 10));
 }
 
-RULE_CHECK(percent_0_stops_the_queue, begin())
+static RULE_CHECK(percent_0_stops_the_queue, begin())
 {
 	change.queue_percentage = 0;
 	stops();
 }
 
-RULE_CHECK(no_ring_stops_the_queue, begin())
+static RULE_CHECK(no_ring_stops_the_queue, begin())
 {
 	change.ring_base_address = 0;
 	stops();
 }
 
-RULE_CHECK(update_starts_a_stopped_queue, begin())
+static RULE_CHECK(update_starts_a_stopped_queue, begin())
 {
 	struct signal *signal;
 	unsigned ms;
@@ -125,7 +125,7 @@ static int mask(uint32_t id, uint32_t bits, const void *at)
 			    .cu_mask_ptr = (uint64_t)(uintptr_t)at);
 }
 
-RULE_CHECK(cu_mask_is_whole_words, begin())
+static RULE_CHECK(cu_mask_is_whole_words, begin())
 {
 	uint32_t all[4];
 
@@ -146,13 +146,13 @@ static char *before_the_end(size_t bytes)
 	return pages + PAGE - bytes;
 }
 
-RULE_CHECK(long_cu_mask_is_cut, begin())
+static RULE_CHECK(long_cu_mask_is_cut, begin())
 {
 	CHECK_IS(mask(queue.id, 2048, before_the_end(128)), 0);
 	CHECK_IS(mask(queue.id, 2048, before_the_end(124)), -EFAULT);
 }
 
-RULE_CHECK(unreadable_cu_mask_is_efault, begin())
+static RULE_CHECK(unreadable_cu_mask_is_efault, begin())
 {
 	CHECK_IS(mask(queue.id, 64, before_the_end(4)), -EFAULT);
 	CHECK_IS(mask(NO_QUEUE, 64, before_the_end(4)), -EFAULT);
@@ -184,27 +184,27 @@ static void begin_gws(void)
 		SKIP("this GPU has no global wave sync");
 }
 
-RULE_CHECK(gws_of_unknown_queue_is_einval, begin_gws())
+static RULE_CHECK(gws_of_unknown_queue_is_einval, begin_gws())
 {
 	CHECK_IS(gws(NO_QUEUE, all_gws), -EINVAL);
 	CHECK_IS(gws(NO_QUEUE, 0), -EINVAL);
 }
 
-RULE_CHECK(gws_is_for_one_queue, begin_gws())
+static RULE_CHECK(gws_is_for_one_queue, begin_gws())
 {
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(gws(other.id, all_gws), -EBUSY);
 	CHECK_IS(gws(queue.id, all_gws), -EBUSY);
 }
 
-RULE_CHECK(gws_can_be_given_up, begin_gws())
+static RULE_CHECK(gws_can_be_given_up, begin_gws())
 {
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(gws(queue.id, 0), 0);
 	CHECK_IS(gws(other.id, all_gws), 0);
 }
 
-RULE_CHECK(gws_cannot_be_given_up_twice, begin_gws())
+static RULE_CHECK(gws_cannot_be_given_up_twice, begin_gws())
 {
 	CHECK_IS(gws(queue.id, 0), -EINVAL);
 	CHECK_IS(gws(queue.id, all_gws), 0);
@@ -212,7 +212,7 @@ RULE_CHECK(gws_cannot_be_given_up_twice, begin_gws())
 	CHECK_IS(gws(queue.id, 0), -EINVAL);
 }
 
-RULE_CHECK(gws_goes_with_its_queue, begin_gws())
+static RULE_CHECK(gws_goes_with_its_queue, begin_gws())
 {
 	CHECK_IS(gws(queue.id, all_gws), 0);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);

@@ -53,13 +53,13 @@ static void is_woken(void)
 	CHECK_IS(reply, 0);
 }
 
-RULE_CHECK(runtime_enable_twice_is_ebusy, gpu_open(&gpu))
+static RULE_CHECK(runtime_enable_twice_is_ebusy, gpu_open(&gpu))
 {
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
 }
 
-RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&gpu))
+static RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&gpu))
 {
 	struct raw_queue queue;
 
@@ -69,7 +69,7 @@ RULE_CHECK(runtime_enable_after_queue_is_eexist, gpu_open(&gpu))
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
-RULE_CHECK(runtime_capabilities_untouched, gpu_open(&gpu))
+static RULE_CHECK(runtime_capabilities_untouched, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
 					  .capabilities_mask = 0x5a5a};
@@ -78,7 +78,7 @@ RULE_CHECK(runtime_capabilities_untouched, gpu_open(&gpu))
 	CHECK_IS(a.capabilities_mask, 0x5a5a);
 }
 
-RULE_CHECK(runtime_disable_ends_state, gpu_open(&gpu))
+static RULE_CHECK(runtime_disable_ends_state, gpu_open(&gpu))
 {
 	struct kfdabi_runtime_info info;
 
@@ -92,7 +92,7 @@ RULE_CHECK(runtime_disable_ends_state, gpu_open(&gpu))
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 }
 
-RULE_CHECK(runtime_enable_sleeps, start())
+static RULE_CHECK(runtime_enable_sleeps, start())
 {
 	uint32_t id = 0;
 
@@ -102,13 +102,13 @@ RULE_CHECK(runtime_enable_sleeps, start())
 	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 0);
 }
 
-RULE_CHECK(runtime_disable_sleeps, debugged(&child, &kfd, RUNTIME_MASK, &events))
+static RULE_CHECK(runtime_disable_sleeps, debugged(&child, &kfd, RUNTIME_MASK, &events))
 {
 	sleeps('R');
 	is_woken();
 }
 
-RULE_CHECK(runtime_post_ahead_counts, start())
+static RULE_CHECK(runtime_post_ahead_counts, start())
 {
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK, 0), 0);
@@ -129,7 +129,7 @@ static void is_interrupted(void)
 	CHECK_IS(reply, -EINTR);
 }
 
-RULE_CHECK(runtime_retry_sleeps_on, start())
+static RULE_CHECK(runtime_retry_sleeps_on, start())
 {
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
@@ -140,7 +140,7 @@ RULE_CHECK(runtime_retry_sleeps_on, start())
 	is_woken();
 }
 
-RULE_CHECK(runtime_retry_without_session_is_0, start())
+static RULE_CHECK(runtime_retry_without_session_is_0, start())
 {
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
@@ -152,7 +152,7 @@ RULE_CHECK(runtime_retry_without_session_is_0, start())
 }
 
 /* Another process on the GPU is being debugged. */
-RULE_CHECK(runtime_enable_on_taken_gpu_is_busy, debugged(&first, &kfd, 0, NULL))
+static RULE_CHECK(runtime_enable_on_taken_gpu_is_busy, debugged(&first, &kfd, 0, NULL))
 {
 	struct kfdabi_runtime_info info = {0};
 	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)&info,
@@ -167,7 +167,7 @@ RULE_CHECK(runtime_enable_on_taken_gpu_is_busy, debugged(&first, &kfd, 0, NULL))
 	CHECK_IS(dbg_suspend(kfd, child.pid, NULL, 0, 0), -EPERM);
 }
 
-RULE_CHECK(runtime_disable_op_wakes_nobody, start())
+static RULE_CHECK(runtime_disable_op_wakes_nobody, start())
 {
 	sleeps('r');
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
@@ -201,7 +201,7 @@ void check_runtime_debugger_death_wakes_nobody(void)
 	CHECK(!scripted_replies(&child, 2 * QUIET_MS, &reply));
 }
 
-RULE_CHECK(runtime_disable_resumes, debugged(&child, &kfd, RUNTIME_MASK, &events))
+static RULE_CHECK(runtime_disable_resumes, debugged(&child, &kfd, RUNTIME_MASK, &events))
 {
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
 	STEPS(&child, "w z");

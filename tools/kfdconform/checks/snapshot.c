@@ -54,21 +54,21 @@ static uint64_t status(unsigned newest)
 	return entries[newest].exception_status;
 }
 
-RULE_CHECK(queue_snapshot_entry_size_0_is_einval, open_new())
+static RULE_CHECK(queue_snapshot_entry_size_0_is_einval, open_new())
 {
 	CHECK_IS(snapshot(entries, 1, 0, NEW_MASK), -EINVAL);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 0);
 	CHECK_IS(status(0), NEW_MASK);
 }
 
-RULE_CHECK(queue_snapshot_count_probe, open_new())
+static RULE_CHECK(queue_snapshot_count_probe, open_new())
 {
 	CHECK_IS(snapshot(NULL, 0, ENTRY, NEW_MASK), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
 	CHECK_IS(status(0), NEW_MASK); /* a call that only counts clears nothing */
 }
 
-RULE_CHECK(queue_snapshot_tells_the_true_total, open_new())
+static RULE_CHECK(queue_snapshot_tells_the_true_total, open_new())
 {
 	CHECK_IS(snapshot(entries, 1, ENTRY, 0), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
@@ -76,14 +76,14 @@ RULE_CHECK(queue_snapshot_tells_the_true_total, open_new())
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
 }
 
-RULE_CHECK(queue_snapshot_newest_first, open_new())
+static RULE_CHECK(queue_snapshot_newest_first, open_new())
 {
 	CHECK_IS(snapshot(entries, 2, ENTRY, 0), 0);
 	CHECK_IS(entries[0].queue_id, self.queues[1].id);
 	CHECK_IS(entries[1].queue_id, self.queues[0].id);
 }
 
-RULE_CHECK(queue_snapshot_fields, self_debug_prepare())
+static RULE_CHECK(queue_snapshot_fields, self_debug_prepare())
 {
 	const struct kfdabi_queue_snapshot *compute, *sdma;
 	struct raw_queue *queue, copies;
@@ -108,14 +108,14 @@ RULE_CHECK(queue_snapshot_fields, self_debug_prepare())
 	CHECK(sdma->ring_base_address == (uintptr_t)copies.ring.cpu);
 }
 
-RULE_CHECK(queue_snapshot_status_is_from_before_clearing, open_new())
+static RULE_CHECK(queue_snapshot_status_is_from_before_clearing, open_new())
 {
 	CHECK_IS(snapshot(entries, 2, ENTRY, NEW_MASK), 0);
 	CHECK_IS(entries[0].exception_status, NEW_MASK);
 	CHECK_IS(entries[1].exception_status, NEW_MASK);
 }
 
-RULE_CHECK(queue_snapshot_read_then_clear, open_new())
+static RULE_CHECK(queue_snapshot_read_then_clear, open_new())
 {
 	CHECK_IS(snapshot(entries, 2, ENTRY, ~NEW_MASK), 0);
 	CHECK_IS(status(0), NEW_MASK); /* only exceptions in the mask are cleared */
@@ -125,14 +125,14 @@ RULE_CHECK(queue_snapshot_read_then_clear, open_new())
 	self_debug_suspend_one(&self.queues[0]);
 }
 
-RULE_CHECK(queue_snapshot_clears_only_copied_entries, open_new())
+static RULE_CHECK(queue_snapshot_clears_only_copied_entries, open_new())
 {
 	CHECK_IS(snapshot(entries, 1, ENTRY, NEW_MASK), 0);
 	CHECK_IS(status(0), 0);
 	CHECK_IS(status(1), NEW_MASK);
 }
 
-RULE_CHECK(queue_snapshot_wide_stride_leaves_tail, open_new())
+static RULE_CHECK(queue_snapshot_wide_stride_leaves_tail, open_new())
 {
 	char buffer[2][ENTRY + 32];
 	struct kfdabi_queue_snapshot first, second;
@@ -148,7 +148,7 @@ RULE_CHECK(queue_snapshot_wide_stride_leaves_tail, open_new())
 	CHECK_IS(a.u.queue_snapshot.entry_size, ENTRY); /* the driver's own size is copied back */
 }
 
-RULE_CHECK(queue_snapshot_narrow_stride_cuts_entries, open_new())
+static RULE_CHECK(queue_snapshot_narrow_stride_cuts_entries, open_new())
 {
 	char buffer[3 * 16];
 	uint64_t rings[2];
@@ -164,27 +164,27 @@ RULE_CHECK(queue_snapshot_narrow_stride_cuts_entries, open_new())
 		CHECK(buffer[i] == FILL);
 }
 
-RULE_CHECK(queue_snapshot_huge_capacity, open_new())
+static RULE_CHECK(queue_snapshot_huge_capacity, open_new())
 {
 	CHECK_IS(snapshot(entries, UINT32_MAX, ENTRY, 0), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
 	CHECK_IS(entries[1].queue_id, self.queues[0].id);
 }
 
-RULE_CHECK(queue_snapshot_bad_buffer_is_efault, open_new())
+static RULE_CHECK(queue_snapshot_bad_buffer_is_efault, open_new())
 {
 	CHECK_IS(snapshot((void *)8, 2, ENTRY, NEW_MASK), -EFAULT);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 0);
 }
 
-RULE_CHECK(queue_snapshot_failed_entry_is_cleared, open_new())
+static RULE_CHECK(queue_snapshot_failed_entry_is_cleared, open_new())
 {
 	CHECK_IS(snapshot((void *)8, 2, ENTRY, NEW_MASK), -EFAULT);
 	CHECK_IS(status(0), 0);
 	CHECK_IS(status(1), NEW_MASK);
 }
 
-RULE_CHECK(queue_snapshot_shows_updates, self_debug_open(1))
+static RULE_CHECK(queue_snapshot_shows_updates, self_debug_open(1))
 {
 	CHECK_IS(self_debug_update(&self.queues[0], false, 100), 0);
 	CHECK_IS(snapshot(entries, 1, ENTRY, 0), 0);
@@ -194,7 +194,7 @@ RULE_CHECK(queue_snapshot_shows_updates, self_debug_open(1))
 	CHECK(entries[0].ring_base_address == (uintptr_t)self.queues[0].ring.cpu);
 }
 
-RULE_CHECK(queue_snapshot_forgets_the_destroyed, open_new())
+static RULE_CHECK(queue_snapshot_forgets_the_destroyed, open_new())
 {
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[1].id), 0);
 	CHECK_IS(snapshot(entries, 2, ENTRY, 0), 0);
@@ -212,13 +212,13 @@ static unsigned gpus(void)
 	return machine.nodes;
 }
 
-RULE_CHECK(device_snapshot_null_is_einval, self_debug_open(0))
+static RULE_CHECK(device_snapshot_null_is_einval, self_debug_open(0))
 {
 	CHECK_IS(devices(NULL, 0, DEVICE), -EINVAL);
 	CHECK_IS(devices(NULL, 1, DEVICE), -EINVAL);
 }
 
-RULE_CHECK(device_snapshot_count_probe, self_debug_open(0))
+static RULE_CHECK(device_snapshot_count_probe, self_debug_open(0))
 {
 	memset(&device, FILL, sizeof device);
 	CHECK_IS(devices(&device, 0, DEVICE), 0);
@@ -226,7 +226,7 @@ RULE_CHECK(device_snapshot_count_probe, self_debug_open(0))
 	CHECK_IS(((char *)&device)[0], FILL);
 }
 
-RULE_CHECK(device_snapshot_entry_size_0_counts, self_debug_open(0))
+static RULE_CHECK(device_snapshot_entry_size_0_counts, self_debug_open(0))
 {
 	memset(&device, FILL, sizeof device);
 	CHECK_IS(devices(&device, 1, 0), 0);
@@ -252,7 +252,7 @@ RULE_IS(device_snapshot_entry_is_120_bytes, self_debug_open(0), device_bytes(),
 	KFDABI_DEVICE_SNAPSHOT_BYTES_1_17)
 RULE_IS(device_snapshot_entry_is_128_bytes, self_debug_open(0), device_bytes(), DEVICE)
 
-RULE_CHECK(device_snapshot_stride, self_debug_open(0))
+static RULE_CHECK(device_snapshot_stride, self_debug_open(0))
 {
 	char buffer[2][DEVICE + 24];
 	struct kfdabi_device_snapshot both[2];
@@ -268,7 +268,7 @@ RULE_CHECK(device_snapshot_stride, self_debug_open(0))
 	CHECK(buffer[0][DEVICE] == FILL && buffer[1][DEVICE] == FILL);
 }
 
-RULE_CHECK(device_snapshot_bad_buffer_is_efault, self_debug_open(0))
+static RULE_CHECK(device_snapshot_bad_buffer_is_efault, self_debug_open(0))
 {
 	CHECK_IS(devices((void *)8, 1, DEVICE), -EFAULT);
 	CHECK_IS(a.u.device_snapshot.num_devices, gpus());
@@ -285,7 +285,7 @@ static void first_device(void)
 	CHECK_IS(devices(&device, 1, DEVICE), 0);
 }
 
-RULE_CHECK(device_snapshot_tells_the_topology, first_device())
+static RULE_CHECK(device_snapshot_tells_the_topology, first_device())
 {
 	CHECK_IS(device.gpu_id, self.gpu.gpu_id);
 	CHECK_IS(device.location_id, topology("location_id"));
@@ -302,7 +302,7 @@ RULE_CHECK(device_snapshot_tells_the_topology, first_device())
 	CHECK_IS(device.exception_status, 0);
 }
 
-RULE_CHECK(device_snapshot_tells_the_apertures, first_device())
+static RULE_CHECK(device_snapshot_tells_the_apertures, first_device())
 {
 	struct kfd_process_device_apertures apertures[1] = {0};
 	struct kfd_ioctl_get_process_apertures_new_args query = {
@@ -413,7 +413,7 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 /* A snapshot that waits until CREATE_QUEUE releases the process collects the first NEW. If no
  * snapshot happens between the two, both look like one. Therefore several threads take snapshots,
  * so that one of them is probably waiting. */
-RULE_CHECK(new_is_set_twice, self_debug_open(1))
+static RULE_CHECK(new_is_set_twice, self_debug_open(1))
 {
 	struct watcher watchers[WATCHERS] = {0};
 	struct creator creator = {0};

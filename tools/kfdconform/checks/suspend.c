@@ -25,20 +25,20 @@ static void suspended(void)
 	sent = self_debug_send(&self.queues[0]);
 }
 
-RULE_CHECK(suspend_null_array_is_einval, self_debug_open(1))
+static RULE_CHECK(suspend_null_array_is_einval, self_debug_open(1))
 {
 	CHECK_IS(suspend_raw(NULL, 1, 0), -EINVAL);
 	CHECK_IS(suspend_raw(NULL, 1025, 0), -EINVAL);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(suspend_null_empty_array_is_0, self_debug_open(1))
+static RULE_CHECK(suspend_null_empty_array_is_0, self_debug_open(1))
 {
 	CHECK_IS(suspend_raw(NULL, 0, 0), 0);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(suspend_over_1024_is_einval, self_debug_open(1))
+static RULE_CHECK(suspend_over_1024_is_einval, self_debug_open(1))
 {
 	for (uint32_t i = 0; i < 1025; i++)
 		ids[i] = i;
@@ -47,13 +47,13 @@ RULE_CHECK(suspend_over_1024_is_einval, self_debug_open(1))
 	CHECK_IS(ids[1023], 1023 | SELF_DEBUG_INVALID);
 }
 
-RULE_CHECK(suspend_bad_pointer_is_efault, self_debug_open(1))
+static RULE_CHECK(suspend_bad_pointer_is_efault, self_debug_open(1))
 {
 	CHECK_IS(suspend_raw((void *)8, 1, 0), -EFAULT);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(suspend_counts_and_clears_invalid, self_debug_open(2))
+static RULE_CHECK(suspend_counts_and_clears_invalid, self_debug_open(2))
 {
 	ids[0] = self.queues[1].id;
 	ids[1] = self.queues[0].id;
@@ -62,7 +62,7 @@ RULE_CHECK(suspend_counts_and_clears_invalid, self_debug_open(2))
 	CHECK_IS(ids[1], self.queues[0].id);
 }
 
-RULE_CHECK(suspended_queue_stands_still, self_debug_open(1))
+static RULE_CHECK(suspended_queue_stands_still, self_debug_open(1))
 {
 	double left;
 	struct raw_queue *queue = &self.queues[0];
@@ -77,7 +77,7 @@ RULE_CHECK(suspended_queue_stands_still, self_debug_open(1))
 	CHECK(self_debug_done(work));
 }
 
-RULE_CHECK(suspend_reaches_sdma_queues, self_debug_prepare())
+static RULE_CHECK(suspend_reaches_sdma_queues, self_debug_prepare())
 {
 	volatile int64_t *fence;
 	struct raw_queue sdma;
@@ -93,7 +93,7 @@ RULE_CHECK(suspend_reaches_sdma_queues, self_debug_prepare())
 	CHECK(comes(fence, 2, SELF_DEBUG_RUNS_MS));
 }
 
-RULE_CHECK(suspend_flags_an_inactive_queue, self_debug_open(1))
+static RULE_CHECK(suspend_flags_an_inactive_queue, self_debug_open(1))
 {
 	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
 	self_debug_suspend_one(&self.queues[0]);
@@ -104,7 +104,7 @@ RULE_CHECK(suspend_flags_an_inactive_queue, self_debug_open(1))
 	CHECK(self_debug_done(sent));
 }
 
-RULE_CHECK(update_of_a_suspended_queue_only_stores, suspended())
+static RULE_CHECK(update_of_a_suspended_queue_only_stores, suspended())
 {
 	CHECK_IS(self_debug_update(&self.queues[0], true, 50), 0);
 	CHECK(self_debug_stopped(sent));
@@ -115,7 +115,7 @@ RULE_CHECK(update_of_a_suspended_queue_only_stores, suspended())
 	CHECK(self_debug_done(sent));
 }
 
-RULE_CHECK(suspend_counts_the_already_suspended, self_debug_open(1))
+static RULE_CHECK(suspend_counts_the_already_suspended, self_debug_open(1))
 {
 	self_debug_suspend_one(&self.queues[0]);
 	id = self.queues[0].id;
@@ -125,7 +125,7 @@ RULE_CHECK(suspend_counts_the_already_suspended, self_debug_open(1))
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(suspend_skips_new_queues, self_debug_open(0))
+static RULE_CHECK(suspend_skips_new_queues, self_debug_open(0))
 {
 	queue_new(&self.gpu, &self.queues[0]);
 	id = self.queues[0].id;
@@ -136,7 +136,7 @@ RULE_CHECK(suspend_skips_new_queues, self_debug_open(0))
 	self_debug_suspend_one(&self.queues[0]);
 }
 
-RULE_CHECK(unknown_ids_flagged_count_0_suspend, self_debug_open(1))
+static RULE_CHECK(unknown_ids_flagged_count_0_suspend, self_debug_open(1))
 {
 	ids[0] = UNKNOWN;
 	ids[1] = UNKNOWN + 1;
@@ -146,7 +146,7 @@ RULE_CHECK(unknown_ids_flagged_count_0_suspend, self_debug_open(1))
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(mixed_known_and_unknown_suspend, self_debug_open(1))
+static RULE_CHECK(mixed_known_and_unknown_suspend, self_debug_open(1))
 {
 	ids[0] = UNKNOWN;
 	ids[1] = self.queues[0].id;
@@ -159,7 +159,7 @@ RULE_CHECK(mixed_known_and_unknown_suspend, self_debug_open(1))
 	CHECK(self_debug_stopped(sent));
 }
 
-RULE_CHECK(duplicate_id_stays_invalid, self_debug_open(1))
+static RULE_CHECK(duplicate_id_stays_invalid, self_debug_open(1))
 {
 	ids[0] = ids[1] = self.queues[0].id;
 	CHECK_IS(self_debug_suspend(ids, 2), 1);
@@ -167,7 +167,7 @@ RULE_CHECK(duplicate_id_stays_invalid, self_debug_open(1))
 	CHECK_IS(ids[1], self.queues[0].id | SELF_DEBUG_INVALID);
 }
 
-RULE_CHECK(input_bit_30_never_matches, self_debug_open(1))
+static RULE_CHECK(input_bit_30_never_matches, self_debug_open(1))
 {
 	id = self.queues[0].id | KFDABI_QUEUE_ERROR;
 	CHECK_IS(self_debug_suspend(&id, 1), 0);
@@ -175,14 +175,14 @@ RULE_CHECK(input_bit_30_never_matches, self_debug_open(1))
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(input_bit_31_matches, self_debug_open(1))
+static RULE_CHECK(input_bit_31_matches, self_debug_open(1))
 {
 	id = self.queues[0].id | SELF_DEBUG_INVALID;
 	CHECK_IS(self_debug_suspend(&id, 1), 1);
 	CHECK_IS(id, self.queues[0].id);
 }
 
-RULE_CHECK(only_named_queue_changes, self_debug_open(2))
+static RULE_CHECK(only_named_queue_changes, self_debug_open(2))
 {
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(self_debug_runs(&self.queues[1]));
@@ -193,7 +193,7 @@ RULE_CHECK(only_named_queue_changes, self_debug_open(2))
 	CHECK(self_debug_stopped(sent));
 }
 
-RULE_CHECK(queue_array_pointer_unchanged_after_call, self_debug_open(1))
+static RULE_CHECK(queue_array_pointer_unchanged_after_call, self_debug_open(1))
 {
 	struct kfdabi_dbg_trap suspend = {0}, resume = {0};
 
@@ -214,7 +214,7 @@ RULE_CHECK(queue_array_pointer_unchanged_after_call, self_debug_open(1))
 	CHECK_IS(resume.u.resume.num_queues, 1);
 }
 
-RULE_CHECK(failed_suspend_leaves_memory, self_debug_open(1))
+static RULE_CHECK(failed_suspend_leaves_memory, self_debug_open(1))
 {
 	memset(ids, 0x11, sizeof ids);
 	ids[0] = self.queues[0].id;
@@ -226,7 +226,7 @@ RULE_CHECK(failed_suspend_leaves_memory, self_debug_open(1))
 
 /* The call does not suspend the new queue and flags its id, but clears its NEW exception, so that
  * the next call suspends it. */
-RULE_CHECK(suspend_mask_clears_new_of_the_node, self_debug_open(1))
+static RULE_CHECK(suspend_mask_clears_new_of_the_node, self_debug_open(1))
 {
 	queue_new(&self.gpu, &self.queues[1]);
 	ids[0] = self.queues[0].id;
@@ -237,7 +237,7 @@ RULE_CHECK(suspend_mask_clears_new_of_the_node, self_debug_open(1))
 	self_debug_suspend_one(&self.queues[1]);
 }
 
-RULE_CHECK(suspend_mask_needs_a_success, self_debug_open(1))
+static RULE_CHECK(suspend_mask_needs_a_success, self_debug_open(1))
 {
 	queue_new(&self.gpu, &self.queues[1]);
 	for (int i = 0; i < 2; i++) {
@@ -247,7 +247,7 @@ RULE_CHECK(suspend_mask_needs_a_success, self_debug_open(1))
 	}
 }
 
-RULE_CHECK(suspend_mask_clears_only_what_it_names, self_debug_open(1))
+static RULE_CHECK(suspend_mask_clears_only_what_it_names, self_debug_open(1))
 {
 	queue_new(&self.gpu, &self.queues[1]);
 	ids[0] = self.queues[0].id;
@@ -257,7 +257,7 @@ RULE_CHECK(suspend_mask_clears_only_what_it_names, self_debug_open(1))
 	CHECK_IS(self_debug_suspend(&ids[1], 1), 0);
 }
 
-RULE_CHECK(any_grace_period_is_accepted, self_debug_open(1))
+static RULE_CHECK(any_grace_period_is_accepted, self_debug_open(1))
 {
 	static const uint32_t graces[] = {0, 1, 255, 256, 0x10000, KFDABI_GRACE_DEFAULT};
 
@@ -273,14 +273,14 @@ RULE_CHECK(any_grace_period_is_accepted, self_debug_open(1))
 	}
 }
 
-RULE_CHECK(queue_created_after_suspend_runs, suspended())
+static RULE_CHECK(queue_created_after_suspend_runs, suspended())
 {
 	queue_new(&self.gpu, &self.queues[1]);
 	CHECK(self_debug_runs(&self.queues[1]));
 	CHECK_IS(sent->value, 1);
 }
 
-RULE_CHECK(suspend_counts_queues_of_all_nodes, self_debug_open(1))
+static RULE_CHECK(suspend_counts_queues_of_all_nodes, self_debug_open(1))
 {
 	struct raw_queue far;
 	struct gpu_file second;
@@ -301,7 +301,7 @@ RULE_CHECK(suspend_counts_queues_of_all_nodes, self_debug_open(1))
 
 /* ---- RESUME_QUEUES ---- */
 
-RULE_CHECK(unknown_ids_flagged_count_0_resume, suspended())
+static RULE_CHECK(unknown_ids_flagged_count_0_resume, suspended())
 {
 	ids[0] = UNKNOWN;
 	ids[1] = UNKNOWN + 1;
@@ -311,7 +311,7 @@ RULE_CHECK(unknown_ids_flagged_count_0_resume, suspended())
 	CHECK(self_debug_stopped(sent));
 }
 
-RULE_CHECK(mixed_known_and_unknown_resume, self_debug_open(1))
+static RULE_CHECK(mixed_known_and_unknown_resume, self_debug_open(1))
 {
 	self_debug_suspend_one(&self.queues[0]);
 	ids[0] = self.queues[0].id;
@@ -322,7 +322,7 @@ RULE_CHECK(mixed_known_and_unknown_resume, self_debug_open(1))
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(resume_over_1024_is_einval, suspended())
+static RULE_CHECK(resume_over_1024_is_einval, suspended())
 {
 	for (uint32_t i = 0; i < 1025; i++)
 		ids[i] = i;
@@ -333,13 +333,13 @@ RULE_CHECK(resume_over_1024_is_einval, suspended())
 	CHECK(self_debug_done(sent));
 }
 
-RULE_CHECK(resume_bad_pointer_is_efault, suspended())
+static RULE_CHECK(resume_bad_pointer_is_efault, suspended())
 {
 	CHECK_IS(self_debug_resume((void *)8, 1), -EFAULT);
 	CHECK(self_debug_stopped(sent));
 }
 
-RULE_CHECK(resume_null_array_means_all, self_debug_open(2))
+static RULE_CHECK(resume_null_array_means_all, self_debug_open(2))
 {
 	struct signal *both[2];
 
@@ -352,20 +352,20 @@ RULE_CHECK(resume_null_array_means_all, self_debug_open(2))
 	CHECK(self_debug_done(both[0]) && self_debug_done(both[1]));
 }
 
-RULE_CHECK(resume_null_array_ignores_the_number, self_debug_open(1))
+static RULE_CHECK(resume_null_array_ignores_the_number, self_debug_open(1))
 {
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK_IS(self_debug_resume(NULL, 5000), 1);
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-RULE_CHECK(resume_empty_array_resumes_none, suspended())
+static RULE_CHECK(resume_empty_array_resumes_none, suspended())
 {
 	CHECK_IS(self_debug_resume(ids, 0), 0);
 	CHECK(self_debug_stopped(sent));
 }
 
-RULE_CHECK(resume_counts_the_never_suspended, self_debug_open(1))
+static RULE_CHECK(resume_counts_the_never_suspended, self_debug_open(1))
 {
 	queue_new(&self.gpu, &self.queues[1]); /* NEW does not prevent it */
 	for (int i = 0; i < 2; i++)
@@ -375,7 +375,7 @@ RULE_CHECK(resume_counts_the_never_suspended, self_debug_open(1))
 	CHECK_IS(ids[1], self.queues[1].id);
 }
 
-RULE_CHECK(unmatched_resume_changes_nothing, self_debug_open(1))
+static RULE_CHECK(unmatched_resume_changes_nothing, self_debug_open(1))
 {
 	self_debug_resume_one(&self.queues[0]);
 	CHECK(self_debug_runs(&self.queues[0]));
@@ -394,17 +394,17 @@ static void stays_off(bool ring, uint32_t percent)
 	CHECK(self_debug_done(sent));
 }
 
-RULE_CHECK(resume_maps_only_if_percent_permits, suspended())
+static RULE_CHECK(resume_maps_only_if_percent_permits, suspended())
 {
 	stays_off(true, 0);
 }
 
-RULE_CHECK(resume_maps_only_if_ring_permits, suspended())
+static RULE_CHECK(resume_maps_only_if_ring_permits, suspended())
 {
 	stays_off(false, 100);
 }
 
-RULE_CHECK(resume_rereads_the_write_pointer, self_debug_open(1))
+static RULE_CHECK(resume_rereads_the_write_pointer, self_debug_open(1))
 {
 	CHECK(self_debug_runs(&self.queues[0]));
 	self_debug_suspend_one(&self.queues[0]);
@@ -416,7 +416,7 @@ RULE_CHECK(resume_rereads_the_write_pointer, self_debug_open(1))
 }
 
 /* The remaining work takes as long as was left of it, in one piece or several. */
-RULE_CHECK(work_goes_on_where_it_stopped, self_debug_open(1))
+static RULE_CHECK(work_goes_on_where_it_stopped, self_debug_open(1))
 {
 	double left, took;
 	struct raw_queue *queue = &self.queues[0];

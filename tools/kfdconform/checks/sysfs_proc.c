@@ -72,7 +72,7 @@ static mode_t mode_of(const char *path)
 }
 #define proc_mode(...) mode_of(proc_path(getpid(), __VA_ARGS__))
 
-RULE_CHECK(proc_files_are_read_only, gpu_open(&gpu))
+static RULE_CHECK(proc_files_are_read_only, gpu_open(&gpu))
 {
 	queue_new(&gpu, &queue);
 	CHECK_IS(proc_mode("pasid"), 0444);
@@ -83,7 +83,7 @@ RULE_CHECK(proc_files_are_read_only, gpu_open(&gpu))
 	CHECK_IS(proc_mode("queues/%u/size", queue.id), 0444);
 }
 
-RULE_CHECK(proc_queue_is_listed, gpu_open(&gpu))
+static RULE_CHECK(proc_queue_is_listed, gpu_open(&gpu))
 {
 	struct raw_queue queues[2];
 
@@ -98,7 +98,7 @@ RULE_CHECK(proc_queue_is_listed, gpu_open(&gpu))
 	CHECK(proc_has(getpid(), "queues/%u", queues[1].id));
 }
 
-RULE_CHECK(proc_queue_files_have_no_newline, gpu_open(&gpu))
+static RULE_CHECK(proc_queue_files_have_no_newline, gpu_open(&gpu))
 {
 	queue_new(&gpu, &queue);
 	check_number(proc_text(getpid(), "queues/%u/gpuid", queue.id), gpu.gpu_id, "");
@@ -106,7 +106,7 @@ RULE_CHECK(proc_queue_files_have_no_newline, gpu_open(&gpu))
 	check_number(proc_text(getpid(), "queues/%u/type", queue.id), 0, "");
 }
 
-RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
+static RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
 {
 	struct kfd_ioctl_update_queue_args a;
 	struct buffer ring;
@@ -138,7 +138,7 @@ RULE_IS(proc_sdma_queue_is_type_1, gpu_open(&gpu), type_of_new(KFD_IOC_QUEUE_TYP
 RULE_IS(proc_xgmi_queue_is_type_4, open_with_xgmi(), type_of_new(KFD_IOC_QUEUE_TYPE_SDMA_XGMI), 4)
 RULE_IS(proc_xgmi_queue_is_type_3, open_with_xgmi(), type_of_new(KFD_IOC_QUEUE_TYPE_SDMA_XGMI), 3)
 
-RULE_CHECK(proc_id_used_again_tells_the_new_queue, gpu_open(&gpu))
+static RULE_CHECK(proc_id_used_again_tells_the_new_queue, gpu_open(&gpu))
 {
 	struct raw_queue first, second;
 
@@ -151,7 +151,7 @@ RULE_CHECK(proc_id_used_again_tells_the_new_queue, gpu_open(&gpu))
 
 #define proc_number(...) strtoull(proc_text(getpid(), __VA_ARGS__), NULL, 10)
 
-RULE_CHECK(proc_vram_counts_vram, gpu_open(&gpu))
+static RULE_CHECK(proc_vram_counts_vram, gpu_open(&gpu))
 {
 	struct buffer vram, gtt;
 	uint64_t before = proc_number("vram_%u", gpu.gpu_id);
@@ -164,7 +164,7 @@ RULE_CHECK(proc_vram_counts_vram, gpu_open(&gpu))
 	check_number(proc_text(getpid(), "vram_%u", gpu.gpu_id), before, "\n");
 }
 
-RULE_CHECK(proc_pasid_is_the_processs, gpu_open(&gpu))
+static RULE_CHECK(proc_pasid_is_the_processs, gpu_open(&gpu))
 {
 	char own[64];
 	struct child child;
@@ -197,13 +197,13 @@ static uint64_t occupancy(void)
 	return proc_number("stats_%u/cu_occupancy", self.gpu.gpu_id);
 }
 
-RULE_CHECK(proc_cu_occupancy_tells_running_waves, busy_start())
+static RULE_CHECK(proc_cu_occupancy_tells_running_waves, busy_start())
 {
 	CHECK(WITHIN(LATE_MS, occupancy()));
 	CHECK(occupancy() <= self.gpu.shape.cus);
 }
 
-RULE_CHECK(proc_cu_occupancy_of_suspended_is_0, busy_start())
+static RULE_CHECK(proc_cu_occupancy_of_suspended_is_0, busy_start())
 {
 	CHECK(WITHIN(LATE_MS, occupancy()));
 	self_debug_suspend_one(&self.queues[0]);
@@ -212,7 +212,7 @@ RULE_CHECK(proc_cu_occupancy_of_suspended_is_0, busy_start())
 	CHECK(WITHIN(LATE_MS, occupancy()));
 }
 
-RULE_CHECK(proc_suspended_queue_stays_listed, busy_start())
+static RULE_CHECK(proc_suspended_queue_stays_listed, busy_start())
 {
 	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
@@ -220,7 +220,7 @@ RULE_CHECK(proc_suspended_queue_stays_listed, busy_start())
 	check_text(proc_text(getpid(), "queues/%u/type", self.queues[0].id), "0");
 }
 
-RULE_CHECK(proc_vram_of_suspended_stays, busy_start())
+static RULE_CHECK(proc_vram_of_suspended_stays, busy_start())
 {
 	struct buffer vram;
 	uint64_t before;
@@ -233,7 +233,7 @@ RULE_CHECK(proc_vram_of_suspended_stays, busy_start())
 	CHECK_IS(proc_number("vram_%u", self.gpu.gpu_id), before);
 }
 
-RULE_CHECK(proc_evicted_ms_excludes_suspension, busy_start())
+static RULE_CHECK(proc_evicted_ms_excludes_suspension, busy_start())
 {
 	self_debug_suspend_one(&self.queues[0]);
 	sleep_ms(20);
