@@ -20,10 +20,11 @@
 #define KFDSHIM_AGENT_START "kfdshim_agent_start"
 
 /*
- * Size of the cache of doorbells whose queue is known to be active: hot[kfdshim_doorbell_slot(signal)] is the
- * handle of such a signal. The agent writes the table; the doorbell hook reads it without a fence.
- * Because of that the agent reads the queue's write pointer once more after it has cleared an
- * entry, so that a ring that the hook skipped meanwhile is not lost.
+ * Size of the cache of doorbells whose queue is known to be active:
+ * hot[kfdshim_doorbell_slot(signal)] is the handle of such a signal. The agent writes the table;
+ * the doorbell hook reads it without a fence. Because of that the agent reads the queue's write
+ * pointer once more after it has cleared an entry, so that a ring that the hook skipped meanwhile
+ * is not lost.
  */
 #define KFDSHIM_ACTIVE_DOORBELLS 256u
 
@@ -121,7 +122,8 @@ struct kfdshim_agent {
 	/* Called before and after WAIT_EVENTS, in which the calling thread sleeps. */
 	void (*events)(void);
 	void (*events_end)(void);
-	/* *host->app_settings has changed. Must not be called from within another of these functions. */
+	/* *host->app_settings has changed. Must not be called from within another of these
+	 * functions. */
 	void (*app_settings_changed)(void);
 };
 

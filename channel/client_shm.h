@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two kinds of shared memory between the daemon and its clients (the shims in the workloads):
- *  - client shared memory (`struct client_shm`): one memfd for each client, mapped by the client and by
- *    the daemon, of which each writes its own fields only;
+ *  - client shared memory (`struct client_shm`): one memfd for each client, mapped by the client
+ *    and by the daemon, of which each writes its own fields only;
  *  - daemon shared memory (`struct daemon_shm`): one memfd that only the daemon can write, mapped
  *    read-only by all clients.
  * Shims without a daemon use client shared memory between each other, each as a file
@@ -16,8 +16,8 @@
  * - The client keeps its own state and copies it into the shared memory, so that a restarted
  *   daemon gets everything through new shared memory.
  * - Times are CLOCK_MONOTONIC nanoseconds.
- * - Structs grow at their end only. Memory of version CLIENT_SHM_OLDEST is mapped as large as that of
- *   this version: the missing part reads as 0, and what is written there stays in the mapping.
+ * - Structs grow at their end only. Memory of version CLIENT_SHM_OLDEST is mapped as large as that
+ *   of this version: the missing part reads as 0, and what is written there stays in the mapping.
  */
 #ifndef KFDSHIM_CHANNEL_CLIENT_SHM_H
 #define KFDSHIM_CHANNEL_CLIENT_SHM_H
@@ -63,9 +63,9 @@ enum client_shm_own {
 
 /* A hold command of the daemon. It is one word, so that the client never reads half a command:
  * what to do, by which level, and a number that makes each command a different word.
- * HOLD_CMD_HOLD: hold the process. HOLD_CMD_RELEASE: end the hold. HOLD_CMD_PREPARE: end the hold, acquire
- * what the level needs and give up what other levels need; that is a debug session on the own
- * process for level self, and none for the others. */
+ * HOLD_CMD_HOLD: hold the process. HOLD_CMD_RELEASE: end the hold. HOLD_CMD_PREPARE: end the hold,
+ * acquire what the level needs and give up what other levels need; that is a debug session on the
+ * own process for level self, and none for the others. */
 #define HOLD_CMD(level, what, number)                                                              \
 	((uint32_t)(number) << 16 | (uint32_t)(level) << 8 | (uint32_t)(what))
 #define HOLD_CMD_RELEASE 0u
@@ -151,10 +151,11 @@ struct client_shm_event {
  * Client shared memory.
  *
  * Teardown: a DESTROY_QUEUE or runtime disable of a suspended process sleeps in the driver until
- * the process is resumed. So the client adds 1 to `teardown_begin` before such a call, and 1 to `teardown_end`
- * when the call has returned. If the process is suspended, the client waits for at most 10 ms
- * before the call: the daemon resumes the process and then copies `teardown_begin` to `teardown_granted`. The
- * daemon does not suspend the process again until `teardown_end` equals `teardown_begin`.
+ * the process is resumed. So the client adds 1 to `teardown_begin` before such a call, and 1 to
+ * `teardown_end` when the call has returned. If the process is suspended, the client waits for at
+ * most 10 ms before the call: the daemon resumes the process and then copies `teardown_begin` to
+ * `teardown_granted`. The daemon does not suspend the process again until `teardown_end` equals
+ * `teardown_begin`.
  */
 struct client_shm {
 	/* Written by the creator before the memory is shared. */
@@ -301,8 +302,9 @@ int client_shm_event_read(const struct client_shm *shm, uint64_t number,
 /* Copies the entry of a node. Returns 0, or -ENOENT if the slot is free or out of range. */
 int client_shm_node_read(const struct client_shm *shm, uint32_t slot, struct client_shm_node *out);
 
-/* Return the name of an enum client_shm_level, client_shm_queue_state or client_shm_event_kind: one word, as in logs
- * and JSON (docs/reference/status.md); "?" for an unknown value. Static strings. */
+/* Return the name of an enum client_shm_level, client_shm_queue_state or client_shm_event_kind: one
+ * word, as in logs and JSON (docs/reference/status.md); "?" for an unknown value. Static
+ * strings. */
 const char *client_shm_level_name(uint32_t level);
 const char *client_shm_state_name(uint32_t state);
 const char *client_shm_event_name(uint32_t kind);

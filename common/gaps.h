@@ -54,8 +54,8 @@ void gaps_missed(struct gaps *gaps, bool missed, uint64_t *suspend_ns, uint64_t 
  * Returns the hold-over in ns: the time of the highest expected gain, at most
  * resume_ns + others_ns + weight * suspend_ns. That bound is also the result if fewer than four
  * gaps are known, or if no time promises a gain. At the bound the hold-over has cost as much as a
- * release does (ski rental), so the loss is at most twice the least possible one, plus the cost of a
- * gap that ends while the gang is being resumed.
+ * release does (ski rental), so the loss is at most twice the least possible one, plus the cost of
+ * a gap that ends while the gang is being resumed.
  */
 uint64_t gaps_hold_ns(const struct gaps *gaps, const struct gaps_costs *costs);
 

@@ -34,9 +34,9 @@ int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 int poll_one_ns(int fd, short events, uint64_t moment_ns);
 
 struct epoll_event;
-/* epoll_wait(2) until that moment of clock_ns(), WAIT_FOREVER, or 0: only what is ready now. Returns
- * how many are ready, 0: none, or a negative errno, also -EINTR. Before Linux 5.11 the moment is
- * rounded up to a whole millisecond. Not for the preloaded agent (wait_epoll.c). */
+/* epoll_wait(2) until that moment of clock_ns(), WAIT_FOREVER, or 0: only what is ready now.
+ * Returns how many are ready, 0: none, or a negative errno, also -EINTR. Before Linux 5.11 the
+ * moment is rounded up to a whole millisecond. Not for the preloaded agent (wait_epoll.c). */
 int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns);
 
 /* Returns the `revents` of an fd at present. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process of which this process is the debugger (the target): attaches to it by ptrace, opens a
- * debug session on it (kfd/debug_session.h has the protocol and the rules of the driver), and serves
- * the events of the session.
+ * debug session on it (kfd/debug_session.h has the protocol and the rules of the driver), and
+ * serves the events of the session.
  *
  * Rules of the driver that only this module depends on (kfd_debug.c and kfd_chardev.c of Linux 6.5
  * to 7.3):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The wrapped loads, stores and waits of signals, and ioctl. exports.map lists all wrapped names; the
- * others are in submit_hints.c. */
+/* The wrapped loads, stores and waits of signals, and ioctl. exports.map lists all wrapped names;
+ * the others are in submit_hints.c. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <hsa/amd_hsa_signal.h>
@@ -338,10 +338,10 @@ WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE) /* HSA 1.0 */
 
 /* ---- loads of signals ---- */
 
-/* A program may notice the end of its work by a load alone: HIP runtimes load a signal's value before
- * they wait for the signal, and do not wait if the value is final. The loads are wrapped by symbol
- * here and in the API table as well (api_table.c). A load that passes both hooks does no harm, because
- * the second report of the same end changes nothing. */
+/* A program may notice the end of its work by a load alone: HIP runtimes load a signal's value
+ * before they wait for the signal, and do not wait if the value is final. The loads are wrapped by
+ * symbol here and in the API table as well (api_table.c). A load that passes both hooks does no
+ * harm, because the second report of the same end changes nothing. */
 static hsa_signal_value_t load_nowhere(hsa_signal_t signal)
 {
 	(void)signal;

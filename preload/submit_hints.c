@@ -30,8 +30,8 @@ static inline __attribute__((always_inline)) uint64_t doorbell_of(const hsa_queu
 	return queue->doorbell_signal.handle;
 }
 
-/* Is the queue known to be active, and the gate (agent_abi.h) open? Both conditions share one branch,
- * which saves as much as the function's landing pad costs. */
+/* Is the queue known to be active, and the gate (agent_abi.h) open? Both conditions share one
+ * branch, which saves as much as the function's landing pad costs. */
 static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queue)
 {
 	uint64_t signal = doorbell_of(queue);

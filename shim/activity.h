@@ -41,8 +41,8 @@ void activity_request(void);
 /* ---- entries of the table: not with the agent's lock held ---- */
 
 /* Adds the queue to the table and reports it. If the table is full, that is logged and the queue is
- * freed, so that its work is not seen. An older entry with the same context and id is removed first:
- * its end was not seen. Takes ownership of @queue. */
+ * freed, so that its work is not seen. An older entry with the same context and id is removed
+ * first: its end was not seen. Takes ownership of @queue. */
 void entry_add_new(struct shim_queue *queue);
 /* Removes the queue from the table before DESTROY_QUEUE is forwarded, and waits for readers: after
  * the return the agent reads nothing of its memory, so the runtime may free it.
@@ -60,8 +60,8 @@ bool entries_drop_context(uint32_t context);
 /* A part of entry_add_new(), for tests: reports a queue that was inserted into the table, and makes
  * it active if its ring is not empty. */
 void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
-/* Reverts queue_join() for this handle, which is about to be destroyed. Its doorbell leaves the table
- * of active doorbells. */
+/* Reverts queue_join() for this handle, which is about to be destroyed. Its doorbell leaves the
+ * table of active doorbells. */
 void activity_part(uint64_t hsa_queue);
 
 /* Results of polling the pointers (look.h). This one: the queue has work, so it
@@ -99,9 +99,9 @@ struct activity_events {
 		      uint64_t value);
 };
 
-/* Sets the initial state, at the start and in a fork child. @active_doorbells is the table of active
- * doorbells in struct kfdshim_preload_iface, @begun the program's count of requests in progress; all
- * must stay valid. */
+/* Sets the initial state, at the start and in a fork child. @active_doorbells is the table of
+ * active doorbells in struct kfdshim_preload_iface, @begun the program's count of requests in
+ * progress; all must stay valid. */
 void activity_init(const struct activity_events *events, uint64_t *active_doorbells,
 		   const int64_t *begun);
 

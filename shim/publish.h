@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Publishes the state of this process in the shared memory of the client (`struct client_shm`), and reads
- * the daemon's fields there and in the daemon's shared memory (`struct daemon_shm`).
+ * Publishes the state of this process in the shared memory of the client (`struct client_shm`), and
+ * reads the daemon's fields there and in the daemon's shared memory (`struct daemon_shm`).
  *
  * Without a daemon there is no shared memory: only the debug log (link_event()) gets the changes.
  * The agent's own state is complete, so a daemon that starts, or starts again, gets all of it.

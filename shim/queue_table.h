@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Table of the queues of this process, filled from the KFD ioctls. The table is the agent's own
- * record; the shared memory of the client (`struct client_shm`) and the file that peers read are copies
- * of it.
+ * record; the shared memory of the client (`struct client_shm`) and the file that peers read are
+ * copies of it.
  *
  * A queue is in the table from the return of CREATE_QUEUE until just before DESTROY_QUEUE is
  * forwarded to the driver. While a queue is in the table its pointer words and its ring may be
  * read; the runtime frees both after DESTROY_QUEUE.
  *
  * Threads: the table changes under the agent's lock (activity.h). A thread that holds the lock may
- * use any queue. A thread without the lock may use a queue only between readers_begin() and readers_end().
+ * use any queue. A thread without the lock may use a queue only between readers_begin() and
+ * readers_end().
  *
- * Ownership: shim_queue_new() allocates a queue, shim_queue_free() frees it. A queue in the table belongs to
- * the table; queue_remove() gives it back to the caller.
+ * Ownership: shim_queue_new() allocates a queue, shim_queue_free() frees it. A queue in the table
+ * belongs to the table; queue_remove() gives it back to the caller.
  */
 #ifndef KFDSHIM_SHIM_QUEUE_TABLE_H
 #define KFDSHIM_SHIM_QUEUE_TABLE_H
@@ -33,8 +34,8 @@
 #define AQL_PACKET 64u /* bytes (HSA 1.2, 2.9) */
 
 struct shim_queue {
-	/* Constant while the queue is in the table. `slot`, `node` and `read_via_kernel` can change when a
-	 * queue is inserted again because its DESTROY_QUEUE failed. */
+	/* Constant while the queue is in the table. `slot`, `node` and `read_via_kernel` can change
+	 * when a queue is inserted again because its DESTROY_QUEUE failed. */
 	uint32_t context; /* number of the KFD context (kfd_context.h) */
 	uint32_t id, gpu_id, type;
 	uint32_t slot;
@@ -124,8 +125,8 @@ struct queues {
 		*table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
 	uint32_t end;		    /* slots from this one on are empty */
 	uint64_t polled_ns;	    /* last poll of all queues, CLOCK_MONOTONIC ns */
-	/* Both point into struct kfdshim_preload_iface (channel/agent_abi.h): the number of queues with an
-	 * intercept queue, and the number of active queues. Atomic. */
+	/* Both point into struct kfdshim_preload_iface (channel/agent_abi.h): the number of queues
+	 * with an intercept queue, and the number of active queues. Atomic. */
 	uint32_t *n_intercept_queues;
 	uint32_t *active;
 	struct shim_node nodes[CLIENT_SHM_NODES];
@@ -156,13 +157,14 @@ struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id);
 void queue_join(uint64_t hsa_queue);
 /* Reverts queue_join(), if there is an intercept queue. Under the lock. */
 void queue_part(struct shim_queue *queue);
-/* The memory of a `read_via_kernel` queue was freed. The queue stays in the table, but nothing of its
- * memory is read again, and it gives up its hsa_queue_t address, which another queue may use from
- * now on. Under the lock. */
+/* The memory of a `read_via_kernel` queue was freed. The queue stays in the table, but nothing of
+ * its memory is read again, and it gives up its hsa_queue_t address, which another queue may use
+ * from now on. Under the lock. */
 void queue_lost(struct shim_queue *queue);
 /* Returns the queue with this hsa_queue_t, or NULL. Within readers_begin(). */
 struct shim_queue *queue_by_hsa(uint64_t hsa_queue);
-/* Returns the queue whose intercept queue has this doorbell signal, or NULL. Within readers_begin(). */
+/* Returns the queue whose intercept queue has this doorbell signal, or NULL. Within
+ * readers_begin(). */
 struct shim_queue *queue_by_intercept(uint64_t doorbell);
 
 /* Returns true if the table has a queue. Any thread. */

@@ -4,8 +4,8 @@
  * right when caller and target are the same process. It takes the compute queues off the GPU and
  * gives them back from within.
  *
- * kfd/debug_session.h has the protocol and the rules of the driver. Two more rules concern a process
- * that is its own debugger (Linux 6.5 to 7.3):
+ * kfd/debug_session.h has the protocol and the rules of the driver. Two more rules concern a
+ * process that is its own debugger (Linux 6.5 to 7.3):
  * - DESTROY_QUEUE of a suspended queue sleeps until RESUME. A runtime disable with an open session
  *   sleeps until a debugger answers, so the session has to be closed before.
  *

@@ -369,8 +369,8 @@ static void set_pace(const struct run_request *request, struct arm_setup *setup,
 	setup->pace[1] = text;
 }
 
-/* Measures with the process group open and in a private directory. All children are ended before the
- * directory is removed, because they write into it. */
+/* Measures with the process group open and in a private directory. All children are ended before
+ * the directory is removed, because they write into it. */
 static int measure_all(const struct run_request *request, struct arm_setup *setup,
 		       struct colocation *run)
 {

@@ -21,7 +21,8 @@
 #define RIGHT_W 192 /* width of 100 % */
 #define RIGHT_NAME_X 568
 
-/* timeN has the number N of enum time_share, and TIME_SHARES for shares whose sum alone is known. */
+/* timeN has the number N of enum time_share, and TIME_SHARES for shares whose sum alone is
+ * known. */
 static const char style[] =
 	".wrong{fill:#b42318;font-weight:600}\n"
 	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}"

@@ -214,8 +214,8 @@ bool doctor_is_dead(const struct doctor_named *named);
  * Initializes *facts and collects all facts that can be found out. `socket`: path of the
  * daemon's socket, not NULL. `pid`: process to examine, which may also be the number of a thread;
  * 0: all processes. doctor_facts_free() ends *facts, also after an error. Opens /dev/kfd for a
- * moment, and starts child processes. Returns 0, or -ESRCH if there is no such process, or if it has
- * ended in the meantime.
+ * moment, and starts child processes. Returns 0, or -ESRCH if there is no such process, or if it
+ * has ended in the meantime.
  */
 int doctor_collect(struct doctor_facts *facts, const char *socket, int pid);
 /* Collects the queues of the named process from all sources. Returns 0; -ESRCH: it has ended

@@ -30,8 +30,8 @@ enum observe_source {
 
 /* Returns "daemon", "shm", "trap", "sysfs", "memory", "mqd" or "hqd"; "-" for OBSERVE_NO_SOURCE. */
 const char *observe_source_name(enum observe_source source);
-/* Returns the source with that name, or OBSERVE_NO_SOURCE if there is none or `word` is NULL. "lane"
- * is OBSERVE_SHM in recordings from before 0.1.0. */
+/* Returns the source with that name, or OBSERVE_NO_SOURCE if there is none or `word` is NULL.
+ * "lane" is OBSERVE_SHM in recordings from before 0.1.0. */
 enum observe_source observe_source_of(const char *word);
 
 enum observe_type {

@@ -270,7 +270,8 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 		rc = -EPROTO;
 		goto out;
 	}
-	/* A process without the shim can have shared memory in the reply, too, but without queues. */
+	/* A process without the shim can have shared memory in the reply, too, but without
+	 * queues. */
 	if (json_is_object(source_daemon_shm(root)) &&
 	    !json_is_false(json_object_get(json_object_get(root, "process"), "shim")))
 		read_shm(root, daemon, shm);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads the shared memory (struct client_shm) of a process that runs with the shim and without a daemon.
+ * Reads the shared memory (struct client_shm) of a process that runs with the shim and without a
+ * daemon.
  *
- * Without a daemon, the shim keeps its struct client_shm in a file, by which processes find each other
- * (shim/links/peers.h), and has that file open. So the file is found among the fds of the process,
- * in any container, directory and mount namespace. The fds are searched once, and the found file is
- * kept open. The process also has the files of other processes open. Its own is the one that it
- * holds a lock on; the lock ends when the fd is closed, at an exec, and with the process.
+ * Without a daemon, the shim keeps its struct client_shm in a file, by which processes find each
+ * other (shim/links/peers.h), and has that file open. So the file is found among the fds of the
+ * process, in any container, directory and mount namespace. The fds are searched once, and the
+ * found file is kept open. The process also has the files of other processes open. Its own is the
+ * one that it holds a lock on; the lock ends when the fd is closed, at an exec, and with the
+ * process.
  *
  * The content is hostile input: it is copied, and checked by channel/client_shm.c.
  */
@@ -81,8 +83,8 @@ static bool is_shm_size(size_t size)
 	       size == client_shm_bytes(CLIENT_SHM_OLDEST);
 }
 
-/* Open the file behind an fd of the process, if its name and size are those of a struct client_shm and
- * the process holds the lock on it. Returns the new fd, or -1. */
+/* Open the file behind an fd of the process, if its name and size are those of a struct client_shm
+ * and the process holds the lock on it. Returns the new fd, or -1. */
 static int open_shm(struct proc_files *files, int directory, const char *name)
 {
 	char target[512];

@@ -44,10 +44,10 @@ json_t *source_daemon_shm(const json_t *reply);
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
 
 /*
- * Reads the shared memory (struct client_shm) of a process whose shim runs without a daemon. It is a file
- * that the shim has open. The fd on it is kept between samples of the same process. If the process
- * has no such file, it is not searched for at every sample: a file that is created later is found
- * after at most one second.
+ * Reads the shared memory (struct client_shm) of a process whose shim runs without a daemon. It is
+ * a file that the shim has open. The fd on it is kept between samples of the same process. If the
+ * process has no such file, it is not searched for at every sample: a file that is created later is
+ * found after at most one second.
  */
 struct source_shm;
 struct source_shm *source_shm_new(void);

@@ -95,7 +95,8 @@ struct field {
 /* clang-format off */
 #define END {0}};
 /* clang-format on */
-/* A value at a place of the row, one that f(row) makes, and one that the JSON has from elsewhere. */
+/* A value at a place of the row, one that f(row) makes, and one that the JSON has from
+ * elsewhere. */
 #define MEMBER(k, t, ty, m, d) {FIELD_TEXTS(k, t, ty, d), FIELD_FROM(FIELD_STORAGE(m), m)},
 #define PAIR(k, m, d) {FIELD_TEXTS(k, NULL, "number?", d), FIELD_FROM(FIELD_PAIR_OF, m)},
 #define VALUE(k, t, ty, f, d) {FIELD_TEXTS(k, t, ty, d), .value = f},
@@ -132,8 +133,8 @@ json_t *render_list(const struct field *fields, const void *rows, size_t n, size
 void render_print(json_t *root, size_t flags);
 /*
  * Prints an array of objects as a table on `out`. columns: the keys, or for a field without a key
- * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b": key
- * b of the object in key a. Frees the array.
+ * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b":
+ * key b of the object in key a. Frees the array.
  */
 void render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out);
 
@@ -145,8 +146,8 @@ struct field_type {
 	const char *pattern;	  /* of a text; NULL: any */
 };
 extern const struct field_type field_types[]; /* the last has no name */
-/* Reads the type of a field; NULL: the type is a choice of words, which begins at *text. *length: of
- * the word, or of the choice, without '[', '?' and '~'. */
+/* Reads the type of a field; NULL: the type is a choice of words, which begins at *text. *length:
+ * of the word, or of the choice, without '[', '?' and '~'. */
 const struct field_type *field_type(const char **text, size_t *length);
 bool field_is_nullable(const struct field *field);
 bool field_is_optional(const struct field *field);

@@ -36,12 +36,12 @@ bool control_req_needs_daemon(int rc, int pid);
 /* Prints the daemon's reply (kfdsched_errmsg()) in one line: on stdout if rc >= 0, else on stderr
  * as an error. Returns CLI_DONE or CLI_FAILED. */
 int control_req_print(const struct cli_command *cmd, const struct control_req *req, int rc);
-/* As control_req_print(), but if req->json is set and rc >= 0, prints the reply as JSON with `more`, the
- * keys of this command (reference taken; can be NULL). */
+/* As control_req_print(), but if req->json is set and rc >= 0, prints the reply as JSON with
+ * `more`, the keys of this command (reference taken; can be NULL). */
 int control_req_print_done(const struct cli_command *cmd, const struct control_req *req, int rc,
 			   json_t *more);
-/* Prints one JSON object: "request" (the command), "pid" unless it is 0, the keys of `more` (reference
- * taken; can be NULL) and "reply". */
+/* Prints one JSON object: "request" (the command), "pid" unless it is 0, the keys of `more`
+ * (reference taken; can be NULL) and "reply". */
 void control_req_print_json(const struct cli_command *cmd, int pid, const char *reply,
 			    json_t *more);
 

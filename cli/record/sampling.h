@@ -65,8 +65,8 @@ struct sampling {
 
 #define SAMPLING_KEY(context, id) ((uint64_t)(context) << 32 | (id))
 
-/* Adds one sample: the queues that `source` reported. `source` OBSERVE_NO_SOURCE: no source knew the
- * queues, and `list` is not read. */
+/* Adds one sample: the queues that `source` reported. `source` OBSERVE_NO_SOURCE: no source knew
+ * the queues, and `list` is not read. */
 void sampling_add(struct sampling *sampling, const struct observe_list *list,
 		  enum observe_source source);
 /* Returns true if both types are known and not the same. sysfs reports AQL and PM4 queues alike, as
@@ -98,7 +98,8 @@ void sampling_ids(const struct sampling *sampling, FILE *out);
  * 7 samples, stable; source sysfs". */
 void sampling_counts(const struct sampling *sampling, FILE *out);
 /* Prints a table: each queue with the share of the samples in which it was present. `gpus`, `n`:
- * names of the GPUs of the sampled machine; a GPU that is not in the list is shown by its gpu_id. */
+ * names of the GPUs of the sampled machine; a GPU that is not in the list is shown by its
+ * gpu_id. */
 void sampling_table(const struct sampling *sampling, const struct gpu_name *gpus, size_t n,
 		    FILE *out);
 /* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json). */

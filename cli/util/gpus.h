@@ -23,8 +23,8 @@ const struct gpu_name *gpus_name(uint32_t gpu_id);
 const char *gpus_short(char text[static GPU_NAME_SHORT], uint32_t gpu_id);
 /* Returns the gpu_id that `word` means, by the rules of gpu_name_find(); 0: no GPU, or several. */
 uint32_t gpus_find(const char *word);
-/* Cells of the GPU that a row has as "gpu_id": its index, its name, its short name; "-" if it is not
- * known here. */
+/* Cells of the GPU that a row has as "gpu_id": its index, its name, its short name; "-" if it is
+ * not known here. */
 const char *gpus_index_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_name_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_short_cell(char text[FIELD_CELL], const json_t *row);

@@ -6,8 +6,8 @@
  * kernel when the parent dies, and is ended by its process id.
  *
  * While a process group (a set of children that end together) is open, SIGINT, SIGTERM, SIGHUP and
- * SIGCHLD are blocked and read in process_group_pump(), so that an interrupt is cleaned up on the same
- * path as an error. SIGPIPE is ignored from process_group_open() on.
+ * SIGCHLD are blocked and read in process_group_pump(), so that an interrupt is cleaned up on the
+ * same path as an error. SIGPIPE is ignored from process_group_open() on.
  *
  * One process group at a time. Threads: none. Errors: a negative errno; -EINTR: a signal (SIGINT,
  * SIGTERM, SIGHUP) stops the measurement.
@@ -64,8 +64,8 @@ pid_t child_fork(int death_signal, bool leads_group);
 
 /* Opens the process group: blocks the signals and makes `children` empty. Returns 0 or an error. */
 int process_group_open(struct process_group *children);
-/* Starts a child, whose name is copied. Returns the child, valid until process_group_empty(), or NULL
- * with errno (EMFILE: CHILDREN are there). A failed exec shows as exit code 126 or 127. */
+/* Starts a child, whose name is copied. Returns the child, valid until process_group_empty(), or
+ * NULL with errno (EMFILE: CHILDREN are there). A failed exec shows as exit code 126 or 127. */
 struct subprocess *process_group_start(struct process_group *children,
 				       const struct child_spec *spec);
 /*

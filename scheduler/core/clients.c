@@ -314,9 +314,9 @@ static void slow_learn(struct core_client *c, bool slow, uint64_t now)
 		c->exempt = CORE_EXEMPT_SLOW;
 }
 
-/* Adds a call to the cost of the gang's hold or release. The driver updates the runlist of a GPU for
- * one process at a time, so calls that begin at once end one after another. What counts is the time
- * in which at least one of them was under way. */
+/* Adds a call to the cost of the gang's hold or release. The driver updates the runlist of a GPU
+ * for one process at a time, so calls that begin at once end one after another. What counts is the
+ * time in which at least one of them was under way. */
 static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
 {
 	uint64_t from = begin > gang->called_ns ? begin : gang->called_ns;

@@ -128,8 +128,8 @@ static void pay_off(struct gang *gang, uint64_t ns)
 	gang->debt_ns -= ns < gang->debt_ns ? ns : gang->debt_ns;
 }
 
-/* Records whether the gang missed a gap that has ended. A gap counts only if the costs kept the gang
- * on hold, and not its turn, the budget or a lease. */
+/* Records whether the gang missed a gap that has ended. A gap counts only if the costs kept the
+ * gang on hold, and not its turn, the budget or a lease. */
 static void missed_learn(const struct core *core, struct gang *gang, uint64_t now)
 {
 	bool missed = gang->held && gang->held_since < gang->urgent_since;

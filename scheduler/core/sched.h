@@ -35,8 +35,8 @@
  *   min_run_ns, all its spans of running added up. When the bound is reached the gang runs for
  *   min_run_ns without interruption. All gangs that are held on a GPU where it has work run with
  *   it, of all tenants, but those of one tenant at most once in max_suspended_ns.
- * - Clients of a gang that use one GPU are resumed one after the other, because the driver updates a
- *   runlist for one process at a time. Work that makes the gang contended meanwhile waits for the
+ * - Clients of a gang that use one GPU are resumed one after the other, because the driver updates
+ *   a runlist for one process at a time. Work that makes the gang contended meanwhile waits for the
  *   call in flight and not for all of them.
  * - The most urgent gang is resumed first; a gang that is contended by it then is not resumed.
  * - Teardown: a client in a call that a suspension would block (core_set_teardown()) is resumed. It

@@ -5,8 +5,8 @@
  *
  * Terms:
  *  - gang: the clients that are held and released together;
- *  - node entry (struct core_node): one GPU as the clients of one set of rights see it. A GPU has as
- *    many node entries as there are sets of rights among the clients that use it;
+ *  - node entry (struct core_node): one GPU as the clients of one set of rights see it. A GPU has
+ *    as many node entries as there are sets of rights among the clients that use it;
  *  - contended: more urgent work is active on a node that the gang uses, and the
  *    node's policy does not let the gang run beside that work.
  *
@@ -40,7 +40,8 @@ struct core_node {
 	/* Number of clients behind each of these bits. */
 	uint16_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
 	/* Bit p: a client with other rights that can preempt the clients of this node entry is
-	 * active with priority p. other_rights_count[p]: number of node entries with such a client. */
+	 * active with priority p. other_rights_count[p]: number of node entries with such a
+	 * client. */
 	uint32_t other_rights_prio;
 	uint16_t other_rights_count[CORE_PRIORITIES];
 	/* The gang of `priority` that is first in turn here (turns.c), NULL if there is none; valid
@@ -54,9 +55,9 @@ struct core_node {
 	/* The values of this entry that the sums of its GPU contain at present. */
 	uint32_t summed_suspended;
 	bool summed_urgent;
-	/* Kept up to date by policy deadline only (policy_deadline.c). due_ns[p]: the first time from which a
-	 * client of priority p has to be alone on the GPU to meet its objective; the time to
-	 * suspend the others is not subtracted. 0: at once; CORE_NEVER: no such client. */
+	/* Kept up to date by policy deadline only (policy_deadline.c). due_ns[p]: the first time
+	 * from which a client of priority p has to be alone on the GPU to meet its objective; the
+	 * time to suspend the others is not subtracted. 0: at once; CORE_NEVER: no such client. */
 	uint64_t due_ns[CORE_PRIORITIES];
 };
 
@@ -354,8 +355,8 @@ static inline void gang_set_waits(struct core *core, struct gang *gang, bool wai
 	gang->waits = waits;
 }
 
-/* Returns true if, on a node where the gang has work, another gang of the same priority is before it
- * in turn. For a gang that is on hold, uncontended, and has been held over for long enough. */
+/* Returns true if, on a node where the gang has work, another gang of the same priority is before
+ * it in turn. For a gang that is on hold, uncontended, and has been held over for long enough. */
 bool others_turn(struct core *core, const struct gang *gang, uint64_t now);
 /* Queues the first of the gangs of this priority that wait for their turn on this node entry. To be
  * called when a client of such a gang has no work there any more. */

@@ -13,8 +13,8 @@ static bool is_before(const struct gang *a, const struct gang *b)
 	return a->held_since != b->held_since ? a->held_since < b->held_since : a < b;
 }
 
-/* Will the gang, which is on hold, be resumed in this gap, at present or so soon that to wait for it
- * costs less than the suspension that the wait saves? */
+/* Will the gang, which is on hold, be resumed in this gap, at present or so soon that to wait for
+ * it costs less than the suspension that the wait saves? */
 static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t now)
 {
 	struct contention_state outcome;

@@ -40,8 +40,8 @@ void listener_remove(const struct listener *listener, const char *path);
  */
 int listener_open_root(struct listener *out);
 
-/* Writes the path of a listening socket with a suffix. Returns false if the socket has no path, or if
- * that does not fit. */
+/* Writes the path of a listening socket with a suffix. Returns false if the socket has no path, or
+ * if that does not fit. */
 bool listener_path(int fd, const char *suffix, char *path, size_t size);
 
 /* Removes the file of the socket for root, if there is one. */

@@ -95,8 +95,8 @@ __attribute__((format(printf, 3, 4))) void log_within(struct log_share *share, e
 
 /*
  * Starts kfdschedd-log, which writes the log into a regular file, and redirects log lines to it. A
- * write to a file can wait for a disk, or for a file server that does not respond (NFS, FUSE). So no
- * other process of the daemon writes the file: they write lines into a pipe without waiting, and
+ * write to a file can wait for a disk, or for a file server that does not respond (NFS, FUSE). So
+ * no other process of the daemon writes the file: they write lines into a pipe without waiting, and
  * this process copies the pipe to the file. It has no privileges and ignores the signals that end
  * the daemon. It ends when no process has the pipe open for writing, so that the last lines of a
  * daemon that was killed are written, too. If this process is killed, the others write to the file

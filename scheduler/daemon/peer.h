@@ -66,8 +66,8 @@ typedef int peer_reader(pid_t pid, struct peer_facts *out);
 int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct socket_peer *out);
 
 /* As peer_identify(), for a process that need not be connected: `facts` were read while `pidfd` was
- * open. `pidfd` stays the caller's; *out gets a copy. Returns 0; -ESRCH if the process has ended; or
- * the error of the copy. */
+ * open. `pidfd` stays the caller's; *out gets a copy. Returns 0; -ESRCH if the process has ended;
+ * or the error of the copy. */
 int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct socket_peer *out);
 
 /* Returns true if the process has ended. */

@@ -36,8 +36,8 @@ enum filter_role {
 };
 
 /* First step of a worker, an executor process or kfdschedd-read: makes both capabilities
- * effective, and sets a real-time priority or, if that is not allowed, a higher one. `log_failure`: log
- * if neither is allowed. */
+ * effective, and sets a real-time priority or, if that is not allowed, a higher one. `log_failure`:
+ * log if neither is allowed. */
 void privilege_urgent(bool log_failure);
 
 /*

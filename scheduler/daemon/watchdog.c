@@ -96,9 +96,9 @@ static void check_child(struct watchdog *w, uint64_t now)
 /* ---- the lock that ensures one worker for a socket, even across daemons ---- */
 
 /* A killed worker can live on for seconds in a driver call that does not return, and its debug
- * sessions live as long. A watchdog that was killed cannot report that to its successor. So a worker
- * holds a lock on a file beside the socket until its last thread has ended, and no watchdog starts a
- * worker without the lock. */
+ * sessions live as long. A watchdog that was killed cannot report that to its successor. So a
+ * worker holds a lock on a file beside the socket until its last thread has ended, and no watchdog
+ * starts a worker without the lock. */
 
 /* The last holder of the lock may have removed the file between our open() and our flock(). The
  * lock is then on a file without a name and has no effect, so the caller tries again. */

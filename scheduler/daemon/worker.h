@@ -31,8 +31,8 @@ struct reload;
 
 #define WORKER_CLIENTS ADMISSION_SLOTS
 
-/* Counters of the whole daemon since it started; they include those of earlier workers. The worker's
- * loop writes them. */
+/* Counters of the whole daemon since it started; they include those of earlier workers. The
+ * worker's loop writes them. */
 struct totals {
 	uint64_t suspends, resumes, failures, scans;	  /* scans of shared memory */
 	struct hist detection, holdover, suspend, resume; /* ns of wall time */
@@ -43,8 +43,8 @@ struct totals {
 /*
  * The memory that the watchdog and the worker share. The watchdog maps it before its first fork and
  * keeps it, so that its content survives each worker. Each field has the one writer that is named
- * with it, except the counters, which several processes increment atomically. A word that one process
- * writes while another process may read it is accessed with the __atomic builtins.
+ * with it, except the counters, which several processes increment atomically. A word that one
+ * process writes while another process may read it is accessed with the __atomic builtins.
  */
 struct shared_state {
 	uint64_t started_ns; /* watchdog: when the daemon started, CLOCK_MONOTONIC ns */
@@ -88,7 +88,8 @@ struct worker {
 	struct config config;	/* configuration in force */
 	uint32_t config_number; /* its number (reload_take()) */
 	/* The configuration that was taken last, its number, and whether it is still compared with
-	 * the one in force (client_attrs_compare()); `compared`: slots of clients below are done. */
+	 * the one in force (client_attrs_compare()); `compared`: slots of clients below are
+	 * done. */
 	struct config coming;
 	uint32_t coming_number, compared;
 	bool is_coming;

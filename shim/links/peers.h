@@ -5,8 +5,8 @@
  *
  * Directory: $XDG_RUNTIME_DIR/kfdshim; /dev/shm/kfdshim-UID if that variable is not set or does not
  * name a directory of this user. Each process has two files there:
- * - PID-START.lane: a struct client_shm. The process writes its fixed fields, nodes[], and for observers
- *   from outside queues[], without the fields that change with work (state and hooked).
+ * - PID-START.lane: a struct client_shm. The process writes its fixed fields, nodes[], and for
+ *   observers from outside queues[], without the fields that change with work (state and hooked).
  * - PID-START.socket: receives datagrams; one byte announces a change.
  *
  * START is the clock in us when the files were made, so that a process has other names after an
@@ -44,9 +44,9 @@ void peers_lost(void);
 void peers_stop(void);
 
 /* A node of this process became active or idle, or is new. Writes it to the file of this process
- * and notifies the peers of lower priority: the first of them directly, so that a doorbell wakes one
- * process, the others in peers_step(), for which it wakes the sampler. Under the agent's lock; keeps
- * errno. */
+ * and notifies the peers of lower priority: the first of them directly, so that a doorbell wakes
+ * one process, the others in peers_step(), for which it wakes the sampler. Under the agent's lock;
+ * keeps errno. */
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns);
 
 /* A queue is new, has changed, or is gone. Under the agent's lock; both keep errno. */

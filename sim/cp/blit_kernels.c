@@ -135,8 +135,8 @@ static int take_rect(const struct process *process, uint64_t kernarg, bool align
 	return 0;
 }
 
-/* Returns the only one of four typed pointers that is not NULL, and sets *@element to the size of its
- * type. Returns 0 if there is not exactly one. */
+/* Returns the only one of four typed pointers that is not NULL, and sets *@element to the size of
+ * its type. Returns 0 if there is not exactly one. */
 static uint64_t typed(const uint64_t pointers[4], uint64_t *element)
 {
 	uint64_t found = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Packets between a queue's ring and the GPU model: they are fetched and submitted, wait for values in
- * memory, and take effect when the model's events say so. Their formats: aql.c, sdma.c, pm4.c.
+ * Packets between a queue's ring and the GPU model: they are fetched and submitted, wait for values
+ * in memory, and take effect when the model's events say so. Their formats: aql.c, sdma.c, pm4.c.
  */
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases after Linux 6.12.
  *
  * On hardware the text is created when it is read. Here the writer thread (sim/host/stats_file.c)
- * creates it after a change, at most every 20 ms, and then rests ten times as long as it worked. The
- * main loop copies what the texts need and never waits for the thread.
+ * creates it after a change, at most every 20 ms, and then rests ten times as long as it worked.
+ * The main loop copies what the texts need and never waits for the thread.
  */
 #include <errno.h>
 #include <fcntl.h>

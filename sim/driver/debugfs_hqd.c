@@ -271,8 +271,8 @@ static void show_pointers(struct hqd_dump *hqds, const struct queue *queue,
 	}
 }
 
-/* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot that
- * the driver owns and the text shows; SLOTS_MAX: none. */
+/* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot
+ * that the driver owns and the text shows; SLOTS_MAX: none. */
 static uint32_t choose_slot(const struct hqd_dump *hqds, const struct hqd_node *node,
 			    const struct queue *queue)
 {

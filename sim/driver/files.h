@@ -83,8 +83,8 @@ void debugfs_changed(struct sim *sim);
 /* Passes a copy of the state to the writer thread if the texts are outdated and the last time is at
  * least 20 ms ago. In virtual time writes the texts itself. */
 void debugfs_update(struct sim *sim, uint64_t now_ns);
-/* For the writer thread, under its lock: whether texts are to be written; and takes over the copy that
- * debugfs_write() then writes, without the lock. */
+/* For the writer thread, under its lock: whether texts are to be written; and takes over the copy
+ * that debugfs_write() then writes, without the lock. */
 bool debugfs_pending(const struct sim *sim);
 void debugfs_take(struct sim *sim);
 void debugfs_write(struct sim *sim);

@@ -270,8 +270,8 @@ static int check_alloc(struct call *call, int index, uint64_t *offset)
 }
 
 /* Holds the process's mutex for the time that pinning takes (--set pin_us; wall). Returns 0 if it
- * takes no time, else CALL_PENDING; the call is then answered with 0. Pinning the caller's own pages
- * takes time: every other call of the process waits, and so does DBG_TRAP on it
+ * takes no time, else CALL_PENDING; the call is then answered with 0. Pinning the caller's own
+ * pages takes time: every other call of the process waits, and so does DBG_TRAP on it
  * (kfd_ioctl_alloc_memory_of_gpu and kfd_ioctl_set_debug_trap in kfd_chardev.c lock the same
  * p->mutex). */
 static int pin_begin(struct call *call)

@@ -21,8 +21,8 @@ bool image_sdma(uint32_t type)
 	return !is_compute_type(type);
 }
 
-/* Returns the distance from one XCC's MQD to the next, in bytes. The control stack follows the page of
- * each. */
+/* Returns the distance from one XCC's MQD to the next, in bytes. The control stack follows the page
+ * of each. */
 static uint64_t image_stride(const struct queue_image *image)
 {
 	return PAGE_BYTES + page_up(image->ctl_stack_bytes);

@@ -286,10 +286,10 @@ off_t process_seek_fd(const struct process *process, int fd, off_t offset, int w
 /* Returns true if the process or context still has an fd of its own open. */
 bool process_holds_mark(const struct process *process);
 
-/* Secondary contexts (CREATE_PROCESS of Linux 7): the open file on which the ioctl is called becomes
- * a KFD process of its own, with its own queues, ids, doorbells and events in the same address space.
- * Only the primary one can debug and be debugged. A context ends when its last fd is closed, or with
- * its process. */
+/* Secondary contexts (CREATE_PROCESS of Linux 7): the open file on which the ioctl is called
+ * becomes a KFD process of its own, with its own queues, ids, doorbells and events in the same
+ * address space. Only the primary one can debug and be debugged. A context ends when its last fd is
+ * closed, or with its process. */
 /* Returns the context of the process that the fd belongs to, which may be the process itself. */
 struct process *context_of(struct process *process, const struct caller_file *file);
 /* CREATE_PROCESS. */

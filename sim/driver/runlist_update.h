@@ -6,8 +6,8 @@
  * With the scheduling firmware every change of a queue unmaps all queues of the node and maps a new
  * runlist. A struct runlist_update is one such update of one or more nodes.
  *
- * Threads, locks and times: sim/host/sim_priv.h. Ownership: runlist_update_begin() takes over the bounce
- * and its call.
+ * Threads, locks and times: sim/host/sim_priv.h. Ownership: runlist_update_begin() takes over the
+ * bounce and its call.
  */
 #ifndef KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
 #define KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
@@ -21,7 +21,8 @@
 /* One runlist update (runlist_update.c) on the nodes in `nodes`, one node after another. */
 struct runlist_update {
 	struct sim *sim;
-	/* process whose queues change; referenced, and locked from runlist_update_begin() to the end */
+	/* process whose queues change; referenced, and locked from runlist_update_begin() to the
+	 * end */
 	struct process *process;
 	/* GPU model's id of a queue of the current node that cannot be unmapped; -1: none */
 	int stuck;
@@ -59,8 +60,8 @@ struct runlist_update {
 };
 
 /* Allocates an update for @process without nodes and with the default grace period. @call and
- * @unmapped may be NULL. Returns NULL if there is no memory. Before runlist_update_begin() the caller
- * releases it with free(). */
+ * @unmapped may be NULL. Returns NULL if there is no memory. Before runlist_update_begin() the
+ * caller releases it with free(). */
 struct runlist_update *runlist_update_new(struct process *process, struct call *call,
 					  void (*unmapped)(struct runlist_update *));
 /* Starts the update. On each node in `nodes` the queues of the process are mapped or unmapped as

@@ -324,10 +324,10 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 }
 
 /*
- * Removes [start, end) from the ranges, with @unmapped_only as far as no memory is there. The driver
- * is notified when a range's memory is unmapped, and forgets the range. Here that is detected when
- * the addresses are needed for something else. By then they may be reserved (mapped without any
- * access), as runtimes do before they allocate there.
+ * Removes [start, end) from the ranges, with @unmapped_only as far as no memory is there. The
+ * driver is notified when a range's memory is unmapped, and forgets the range. Here that is
+ * detected when the addresses are needed for something else. By then they may be reserved (mapped
+ * without any access), as runtimes do before they allocate there.
  */
 static void forget(struct process *process, uint64_t start, uint64_t end, bool unmapped_only)
 {

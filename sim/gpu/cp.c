@@ -6,8 +6,8 @@
  * engine for one packet (packet_ns and busy_ns), then the other queues of the engine have their
  * turn. A WAIT packet does not occupy the engine.
  *
- * Links, over which SDMA engines copy: the copies on a link share its bandwidth equally, and none of
- * them is faster than its engine. Remaining work is counted in thousandths of a byte, because a
+ * Links, over which SDMA engines copy: the copies on a link share its bandwidth equally, and none
+ * of them is faster than its engine. Remaining work is counted in thousandths of a byte, because a
  * bandwidth of b bytes per microsecond is b thousandths of a byte per nanosecond.
  */
 #include "sim/gpu/gpu_priv.h"

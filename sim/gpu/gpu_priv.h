@@ -386,8 +386,8 @@ void cp_kick(struct gpu *gpu, struct gpu_queue *queue);
 bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *event);
 /* Handles the end of the current phase (packet_ns, busy_ns or copy). */
 void cp_timer_fired(struct gpu *gpu, struct gpu_queue *queue);
-/* Advances to the next packet, when the one at the command processor is complete or has launched its
- * last workgroup. */
+/* Advances to the next packet, when the one at the command processor is complete or has launched
+ * its last workgroup. */
 void cp_step_over(struct gpu *gpu, struct gpu_queue *queue);
 /* Stops the command processor or engine at the current packet and keeps its remaining work. */
 void cp_stop(struct gpu *gpu, struct gpu_queue *queue);

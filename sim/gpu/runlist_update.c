@@ -13,7 +13,8 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Returns the time in ns to copy the state of `wave_slots` units at `bytes_us` bytes per microsecond. */
+/* Returns the time in ns to copy the state of `wave_slots` units at `bytes_us` bytes per
+ * microsecond. */
 static uint64_t copy_ns(const struct gpu *gpu, uint64_t wave_slots, uint64_t bytes_us)
 {
 	unsigned __int128 ns = (unsigned __int128)wave_slots * gpu->config.save_bytes_unit * 1000;

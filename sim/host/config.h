@@ -19,10 +19,10 @@
 #define SIM_NODES_MAX 64u /* 8 GPUs with 8 partitions each */
 
 /*
- * A profile (sim/sandbox/profile.h): the properties of a GPU or of one of its nodes, the costs of its
- * work, behaviour that differs between hardware and the driver's source (0: as in the source), and
- * failures that can be provoked. docs/kfdsim/settings-gpu.md and settings-behaviour.md describe each
- * key.
+ * A profile (sim/sandbox/profile.h): the properties of a GPU or of one of its nodes, the costs of
+ * its work, behaviour that differs between hardware and the driver's source (0: as in the source),
+ * and failures that can be provoked. docs/kfdsim/settings-gpu.md and settings-behaviour.md describe
+ * each key.
  */
 struct profile {
 	char name[32];

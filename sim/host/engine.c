@@ -7,8 +7,8 @@
  * announce are submitted at that time, so that nothing starts before the CPU rang the doorbell.
  *
  * Three clocks: wall time (CLOCK_MONOTONIC); model time (wall time since the start, scaled, without
- * what the simulated GPUs have lost); and the GPU's 100 MHz counter. The counter runs at wall speed,
- * so that a program that compares it with the CPU's clock gets consistent values.
+ * what the simulated GPUs have lost); and the GPU's 100 MHz counter. The counter runs at wall
+ * speed, so that a program that compares it with the CPU's clock gets consistent values.
  */
 #include <time.h>
 

@@ -43,10 +43,10 @@ bool where_is_deadlock(const struct sim *sim, const struct idle *idle);
 
 /* ---- bypass.c ----
  * Finds programs of a simulation in virtual time that bypass its time library: programs that do not
- * load the library (linked statically, or for another processor), whose clocks are the machine's; and
- * programs that wait in the kernel with a timeout of their own, which the machine's clock ends. They
- * are found by checking the threads from time to time while all of them sleep. A thread that sleeps
- * rarely and only for a short time can be missed. Threads: one at a time. */
+ * load the library (linked statically, or for another processor), whose clocks are the machine's;
+ * and programs that wait in the kernel with a timeout of their own, which the machine's clock ends.
+ * They are found by checking the threads from time to time while all of them sleep. A thread that
+ * sleeps rarely and only for a short time can be missed. Threads: one at a time. */
 struct bypass;
 
 /* Returns NULL if memory is short. @init: the first process of the simulation, which is kfdsim's

@@ -261,7 +261,8 @@ static inline bool linux_7(const struct sim *sim)
 	return sim->config.kernel >= KFDABI_LINUX_7_3;
 }
 
-/* The same where one rule states what the earlier kernels do, and another what the later ones do. */
+/* The same where one rule states what the earlier kernels do, and another what the later ones
+ * do. */
 static inline bool like_linux_7(const struct sim *sim, enum kfdabi_rule earlier,
 				enum kfdabi_rule later)
 {
@@ -292,7 +293,8 @@ void notify_refuse(struct sim *sim, uint64_t id, int error);
 bool notify_alive(struct sim *sim, uint64_t id);
 
 /* ---- time_calls.c: the calls of the time library ---- */
-/* Serves and answers the seccomp notification @n if it is such a call. Returns false if it is not. */
+/* Serves and answers the seccomp notification @n if it is such a call. Returns false if it is
+ * not. */
 bool time_serve(struct sim *sim, const struct seccomp_notif *n);
 
 /* ---- chardev.c: the table of KFD ioctls ---- */
@@ -327,7 +329,8 @@ bool engine_settle(struct sim *sim);
 bool engine_until(struct sim *sim, uint64_t until_ns, bool to_effect);
 /* Returns true if a queue of the process @pid has packets that are not complete. */
 bool engine_has_work(const struct sim *sim, pid_t pid);
-/* Returns when engine_run() has to run next (wall); UINT64_MAX: only after a call or another event. */
+/* Returns when engine_run() has to run next (wall); UINT64_MAX: only after a call or another
+ * event. */
 uint64_t engine_due(const struct sim *sim);
 /* Reads the write pointers of the node's mapped queues after a map, because a queue that was off
  * may have got packets for which no doorbell was seen. */
@@ -360,8 +363,8 @@ void live_write(struct sim *sim);
 /* Passes the statistics to the writer thread if they have changed and the last time is at least 100
  * ms ago. In virtual time writes the file itself. */
 void live_update(struct sim *sim, uint64_t now_ns);
-/* Takes the writer thread's lock, unless the thread has it now; releases it and wakes the thread. For
- * what the main loop passes to the thread. */
+/* Takes the writer thread's lock, unless the thread has it now; releases it and wakes the thread.
+ * For what the main loop passes to the thread. */
 bool live_trylock(struct sim *sim);
 void live_unlock(struct sim *sim);
 /* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */

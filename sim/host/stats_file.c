@@ -184,8 +184,8 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* The thread holds the lock only for one copy. If it does so now, the main loop tries again in its next
- * iteration. */
+/* The thread holds the lock only for one copy. If it does so now, the main loop tries again in its
+ * next iteration. */
 bool live_trylock(struct sim *sim)
 {
 	return !pthread_mutex_trylock(&sim->live->lock);

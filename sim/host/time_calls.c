@@ -66,8 +66,8 @@ static int time_address(const struct seccomp_notif *n, int lost)
 	return 0;
 }
 
-/* Installs the supervisor's @fd in the caller's process with the number @address (0: the lowest free
- * number); the supervisor keeps its own. @flags: O_CLOEXEC or 0. Returns the caller's file
+/* Installs the supervisor's @fd in the caller's process with the number @address (0: the lowest
+ * free number); the supervisor keeps its own. @flags: O_CLOEXEC or 0. Returns the caller's file
  * descriptor or a negative errno. */
 static int time_give(const struct sim *sim, const struct seccomp_notif *n, int fd, int address,
 		     uint32_t flags)

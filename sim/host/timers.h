@@ -63,7 +63,8 @@ int timers_event(const struct timers *timers, int number);
 int timers_by_event(const struct timers *timers, int event_number);
 /* Returns the kernel's number of the eventfd that the process or thread @pid has as @fd, or a
  * negative errno: -ENOENT if @fd is something else. The kernel numbers all open eventfds
- * (`eventfd-id` in fdinfo, Linux 5.2). A number identifies one as long as the caller has it open. */
+ * (`eventfd-id` in fdinfo, Linux 5.2). A number identifies one as long as the caller has it
+ * open. */
 int event_number(pid_t pid, int fd);
 /* Returns the ITIMER_REAL of a process, or -ENOENT. */
 int timers_real(const struct timers *timers, pid_t pid);

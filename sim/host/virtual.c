@@ -472,12 +472,12 @@ static void thread_ended(void *context, pid_t tid)
 }
 
 /*
- * CPU placement for a simulation whose threads take turns (kfdsim --seed). All of them share one core,
- * and each runs until it sleeps, so that threads that are runnable at the same instant run in the
- * order in which they were woken. A thread that runs for 100 ms without a sleep goes behind the others
- * (sched_rr_timeslice_ms). This needs the privilege to set a real-time priority. Without it the
- * threads are only not preempted by each other's wake-ups (SCHED_BATCH). The supervisor uses the
- * other cores. Failures are ignored.
+ * CPU placement for a simulation whose threads take turns (kfdsim --seed). All of them share one
+ * core, and each runs until it sleeps, so that threads that are runnable at the same instant run in
+ * the order in which they were woken. A thread that runs for 100 ms without a sleep goes behind the
+ * others (sched_rr_timeslice_ms). This needs the privilege to set a real-time priority. Without it
+ * the threads are only not preempted by each other's wake-ups (SCHED_BATCH). The supervisor uses
+ * the other cores. Failures are ignored.
  */
 
 /* Returns the last core that the caller may use; -1 if it is unknown. */

@@ -33,8 +33,8 @@ static struct {
 	bool made; /* the file did not exist before */
 } report = {.fd = -1};
 
-/* Opens the file of --report. This happens before anything starts, so that a run of an hour does not
- * end with "permission denied". */
+/* Opens the file of --report. This happens before anything starts, so that a run of an hour does
+ * not end with "permission denied". */
 static void report_open(const char *path)
 {
 	report.path = path;

@@ -31,8 +31,8 @@ struct tree {
 };
 
 /* ---- root.c: --root ----
- * Runs the simulation's own /proc, /sys, /dev and /run on top of another system's directory. The new
- * root is a tmpfs into which the entries of that directory are bind-mounted, so that nothing is
+ * Runs the simulation's own /proc, /sys, /dev and /run on top of another system's directory. The
+ * new root is a tmpfs into which the entries of that directory are bind-mounted, so that nothing is
  * created in the directory itself. The working directory and the directory of the kfdsim executable
  * are bind-mounted at their own paths. */
 struct root {

@@ -163,9 +163,9 @@ static int load(scmp_filter_ctx filter)
 	return rc < 0 ? -errno : (int)rc;
 }
 
-/* Installs the filter for the calling thread and all its future children. Needs CAP_SYS_ADMIN in the
- * user namespace. Does not set no_new_privs, so that setuid programs continue to work. Returns the
- * listener (close-on-exec) or a negative errno; -EBUSY: the thread already has a listener. */
+/* Installs the filter for the calling thread and all its future children. Needs CAP_SYS_ADMIN in
+ * the user namespace. Does not set no_new_privs, so that setuid programs continue to work. Returns
+ * the listener (close-on-exec) or a negative errno; -EBUSY: the thread already has a listener. */
 static int notify_filter_install(bool trap_open)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

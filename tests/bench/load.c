@@ -2,12 +2,13 @@
 /*
  * Measures the costs of kfdschedd with 1,000 clients of 8 queues each on 8 nodes. Each client
  * starts and finishes work ten times a second; of the 125 clients of a node, one is online. For the
- * daemon the clients are real: each is a process with a socket and shared memory (`struct client_shm`).
- * This program makes all their changes in that memory. There is no GPU and no runtime.
+ * daemon the clients are real: each is a process with a socket and shared memory (`struct
+ * client_shm`). This program makes all their changes in that memory. There is no GPU and no
+ * runtime.
  *
  *   seen   the shim of no client can hold its process: the daemon scans and decides
- *   held   the daemon holds the offline clients by hold commands (level gate), which are carried out
- *          at once
+ *   held   the daemon holds the offline clients by hold commands (level gate), which are carried
+ *          out at once
  *
  * Measures also what a reload of the configuration (SIGHUP) costs the daemon's loop with 10, 100
  * and 1,000 quiet clients, if the file is the same.

@@ -26,8 +26,8 @@ enum arm { ALONE, SHIM, TABLE, INTERCEPT, ARMS };
 static const char *const names[ARMS] = {"alone", "the shim", "an OnLoad table hook",
 					"an HSA intercept queue"};
 
-/* Of the last two: a library that is initialised before the shim starts a thread; the shim is a tools
- * library only. */
+/* Of the last two: a library that is initialised before the shim starts a thread; the shim is a
+ * tools library only. */
 enum { START_ALONE, START_SHIM, START_HELD, START_THREADS, START_TOOL, START_ARMS };
 
 /* What callgrind has counted in the calls made by a counted function. */

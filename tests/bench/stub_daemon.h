@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A stub of the daemon inside a benchmark's own process. It performs the handshake with the agent,
- * so that the benchmark can read what the agent publishes in its shared memory (`struct client_shm`), and
- * when. It never suspends a client.
+ * so that the benchmark can read what the agent publishes in its shared memory (`struct
+ * client_shm`), and when. It never suspends a client.
  *
  * Threads: one. A failed call ends the process with exit code 1 and a line on stderr.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Included by cppcheck (lint.sh) in place of <jansson.h>, which it does not read. Macros with several
- * parameters must not be given by -D: version 2.10 then checks nothing, and says nothing. */
+/* Included by cppcheck (lint.sh) in place of <jansson.h>, which it does not read. Macros with
+ * several parameters must not be given by -D: version 2.10 then checks nothing, and says
+ * nothing. */
 #define json_object_foreach(object, key, value)                                                    \
 	for ((key) = json_object_iter_key(object), (value) = json_object_get(object, key); (value);)
 #define json_array_foreach(array, index, value)                                                    \

@@ -99,7 +99,8 @@ static inline void expect_part(const char *part)
 		fail_msg("'%s' is not in '%s'", part, got.verdict_text);
 }
 
-/* Asserts whether the process can be at a level (or BY_HAND), and that the reason contains `why`. */
+/* Asserts whether the process can be at a level (or BY_HAND), and that the reason contains
+ * `why`. */
 static inline void expect_level(enum doctor_level level, enum diagnose_can can, const char *why)
 {
 	const struct diagnose_level *l = &got.levels[level];

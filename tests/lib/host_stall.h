@@ -17,8 +17,8 @@
  * core cannot be watched, because the process has no right to real-time priorities. */
 bool host_stall_watch(void);
 /* Return the stalled time in ns since host_stall_watch(), including stalls that have not ended yet:
- * host_stall_worst_ns() of the core with the most, host_stall_sum_ns() of all cores together. Both return 0
- * without host_stall_watch(). Any thread. */
+ * host_stall_worst_ns() of the core with the most, host_stall_sum_ns() of all cores together. Both
+ * return 0 without host_stall_watch(). Any thread. */
 uint64_t host_stall_worst_ns(void);
 uint64_t host_stall_sum_ns(void);
 

@@ -4,8 +4,9 @@
  * shared-memory file that the playing process has locked, and a socket.
  *
  * The system calls of the process under test are counted, so a program that includes this file is
- * linked with -Wl,--wrap=pread,--wrap=pwrite,--wrap=write,--wrap=sendto,--wrap=recvfrom,--wrap=fcntl.
- * Include it once in a program.
+ * linked with
+ * -Wl,--wrap=pread,--wrap=pwrite,--wrap=write,--wrap=sendto,--wrap=recvfrom,--wrap=fcntl. Include
+ * it once in a program.
  */
 #ifndef KFDSHIM_TESTS_MANY_PEERS_H
 #define KFDSHIM_TESTS_MANY_PEERS_H
@@ -222,9 +223,9 @@ static inline struct many_times many_wait(const int *sockets)
 }
 
 /* The playing process: reads commands of one byte from `from` and replies to `to`.
- * 's': the first peer sends a datagram; the reply is one byte. 'n': the reply is the number of peers
- * that have received a datagram since the last command, one byte. 't': waits for a datagram to each
- * peer and replies with a struct many_times. Ends when the pipe is closed. */
+ * 's': the first peer sends a datagram; the reply is one byte. 'n': the reply is the number of
+ * peers that have received a datagram since the last command, one byte. 't': waits for a datagram
+ * to each peer and replies with a struct many_times. Ends when the pipe is closed. */
 static inline void many_play(int priority, int from, int to)
 {
 	int sockets[MANY];

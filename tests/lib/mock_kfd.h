@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A mock of the driver and the runtime for tests of the agent without a GPU. It implements the
- * agent's interface to libkfdshim.so (struct kfdshim_preload_iface) with an ioctl that allocates queue ids.
- * Queues are plain memory with ROCr's layout; the test itself writes packets to them and advances
- * their read pointers. No hardware is simulated.
+ * agent's interface to libkfdshim.so (struct kfdshim_preload_iface) with an ioctl that allocates
+ * queue ids. Queues are plain memory with ROCr's layout; the test itself writes packets to them and
+ * advances their read pointers. No hardware is simulated.
  */
 #ifndef KFDSHIM_TESTS_FAKE_KFD_H
 #define KFDSHIM_TESTS_FAKE_KFD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A stub of the daemon for tests of the agent. It performs the handshake, hands out the shared
- * memory of the client (`struct client_shm`) and of the daemon (`struct daemon_shm`), and gives the test
- * access to both. It never suspends a client.
+ * memory of the client (`struct client_shm`) and of the daemon (`struct daemon_shm`), and gives the
+ * test access to both. It never suspends a client.
  *
  * Threads: one. A failed system call ends the process with exit code 1 and a line on stderr.
  */

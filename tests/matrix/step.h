@@ -18,8 +18,8 @@ void step_not_applicable(const char *why);
 /* Fails the current step with a reason, and ends the program. */
 _Noreturn void step_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns how long each spin kernel runs, in microseconds: `usual`, or what the environment variable
- * MATRIX_KERNEL_MS says, for a test that suspends the program during its kernels. */
+/* Returns how long each spin kernel runs, in microseconds: `usual`, or what the environment
+ * variable MATRIX_KERNEL_MS says, for a test that suspends the program during its kernels. */
 unsigned step_kernel_us(unsigned usual);
 
 /* Returns the code object of kfdreplay_spin for the first GPU of the topology, from the directory

@@ -13,8 +13,8 @@ extern struct gpu_file gpu; /* as the check itself has opened it */
 #define RULE(id, kernels, needs, text) void check_##id(void);
 #include "kfd/driver_rules.def"
 
-/* `static RULE_CHECK(ID, prepare) { ... }` defines check_ID(), which makes the call `prepare` first,
- * so that the variables of the check can be initialized with what that has prepared. */
+/* `static RULE_CHECK(ID, prepare) { ... }` defines check_ID(), which makes the call `prepare`
+ * first, so that the variables of the check can be initialized with what that has prepared. */
 #define RULE_CHECK(id, prepare)                                                                    \
 	void test_##id(void);                                                                      \
 	void check_##id(void)                                                                      \

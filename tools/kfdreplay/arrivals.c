@@ -174,7 +174,8 @@ int request_times_open(struct request_times *times, const struct arrivals *arriv
 	if (!times->spans)
 		return -ENOMEM;
 	/* Write all pages now, so that no page fault occurs during the run. Not with zeros: a
-	 * compiler may turn malloc() and memset(0) into calloc(), which does not write the pages. */
+	 * compiler may turn malloc() and memset(0) into calloc(), which does not write the
+	 * pages. */
 	memset(times->spans, 0xff, room * sizeof(*times->spans));
 	times->room = room;
 	return 0;

@@ -47,15 +47,16 @@ void arrivals_start_recorded(struct arrivals *arrivals, const struct arrivals_ga
 uint64_t arrivals_next(struct arrivals *arrivals);
 
 /*
- * Reads recorded distances from a file (format: docs/reference/kfdreplay.md, "Arrivals"). Returns 0;
- * the caller then frees *out by arrivals_file_free(). On failure returns a negative errno (-EINVAL:
- * error in the content), writes one sentence without a newline to `error`, and leaves *out empty.
+ * Reads recorded distances from a file (format: docs/reference/kfdreplay.md, "Arrivals"). Returns
+ * 0; the caller then frees *out by arrivals_file_free(). On failure returns a negative errno
+ * (-EINVAL: error in the content), writes one sentence without a newline to `error`, and leaves
+ * *out empty.
  */
 int arrivals_file_read(const char *path, struct arrivals_gaps *out, char *error, size_t error_size);
 void arrivals_file_free(struct arrivals_gaps *gaps);
 
-/* When each request arrived, began and ended. The memory is allocated and written before the run, so
- * that recording a request costs two stores only. */
+/* When each request arrived, began and ended. The memory is allocated and written before the run,
+ * so that recording a request costs two stores only. */
 struct request_times {
 	struct request_span {
 		uint64_t due_ns, begin_ns, end_ns; /* end_ns 0: not complete within the window */

@@ -269,8 +269,8 @@ static void make_signals(struct rt *rt, const struct plan *plan)
 		      "creating a signal");
 }
 
-/* Starts one copy. kind: PLAN_H2D, PLAN_D2H or PLAN_D2D. after: signal to wait for; NULL: none. done:
- * set to 1 by the caller, becomes 0 when the copy is complete. */
+/* Starts one copy. kind: PLAN_H2D, PLAN_D2H or PLAN_D2D. after: signal to wait for; NULL: none.
+ * done: set to 1 by the caller, becomes 0 when the copy is complete. */
 static void hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
 		     hsa_signal_t done)
 {

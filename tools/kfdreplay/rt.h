@@ -117,8 +117,8 @@ extern const struct rt_api rt_by_hsa, rt_by_hip;
 
 enum { EXIT_USAGE = 2, EXIT_NOT_HERE = 77 };
 
-/* Prints "kfdreplay: TEXT" and ends the process at once: operations that are still on the GPU end with
- * it, whereas exit handlers of HIP would wait for them, possibly for ever. */
+/* Prints "kfdreplay: TEXT" and ends the process at once: operations that are still on the GPU end
+ * with it, whereas exit handlers of HIP would wait for them, possibly for ever. */
 _Noreturn void fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the process if the runtime has no device with this number. */
 void rt_check_device(unsigned device, unsigned devices);

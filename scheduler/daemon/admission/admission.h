@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Admission of connections: the users that have some, or had some recently, with their number and
- * the budgets for what a user can cause (log lines, connections, scans of shared memory). A uid that
- * /etc/subuid assigns to a user counts as that user (match_rules.h). kfdschedd-door (greeter.h) counts
- * the connections that it has not passed on, and the worker those that it has taken.
+ * the budgets for what a user can cause (log lines, connections, scans of shared memory). A uid
+ * that /etc/subuid assigns to a user counts as that user (match_rules.h). kfdschedd-door
+ * (greeter.h) counts the connections that it has not passed on, and the worker those that it has
+ * taken.
  *
- * A connection in the worker uses one slot and up to ADMISSION_FILES file descriptors, so the number
- * of slots follows from RLIMIT_NOFILE. kfdschedd-door sends each connection with its hello over a
- * channel. It has emptied the connection and shut it down for reading, so that the worker can close
- * it at any time without blocking.
+ * A connection in the worker uses one slot and up to ADMISSION_FILES file descriptors, so the
+ * number of slots follows from RLIMIT_NOFILE. kfdschedd-door sends each connection with its hello
+ * over a channel. It has emptied the connection and shut it down for reading, so that the worker
+ * can close it at any time without blocking.
  *
  * A connection that has ended stays counted if its client has not read the file descriptors that
  * the daemon sent to it, until the client reads them or the last holder of the client's end
@@ -74,8 +75,8 @@ struct user *users_find(struct users *users, uid_t uid, uint64_t now);
  * users_is_trusted() of that uid.
  *
  * A trusted user can use all slots. Another user can use at most half of all slots, and none of
- * the last sixteenth, and the rate of its connections is limited. Returns NULL, after a log line, if
- * the connection is not allowed.
+ * the last sixteenth, and the rate of its connections is limited. Returns NULL, after a log line,
+ * if the connection is not allowed.
  */
 struct user *users_let_in(struct users *users, const struct owners *owners, int socket,
 			  uint64_t now, uid_t *owner, bool *trusted);

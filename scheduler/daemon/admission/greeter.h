@@ -29,8 +29,8 @@
 #define ADMISSION_SINKS 64u    /* processes that close connections */
 
 /* Memory that the watchdog shares with the process; kept and accessed as struct shared_state
- * (worker.h). It is separate from that because the process reads untrusted input: it is trusted less,
- * and cannot write the other. */
+ * (worker.h). It is separate from that because the process reads untrusted input: it is trusted
+ * less, and cannot write the other. */
 struct admission_state {
 	uint64_t heartbeat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
 	uint64_t refused;	/* connections refused, by this process and by the worker */

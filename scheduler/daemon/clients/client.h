@@ -46,10 +46,11 @@ struct client_attrs {
 	enum protocol_level level;
 	char group[PROTOCOL_GROUP_MAX];
 
-	/* sets of grants, one bit each (match_rules.h): it preempts others by them; others preempt it
-	 * by them */
+	/* sets of grants, one bit each (match_rules.h): it preempts others by them; others preempt
+	 * it by them */
 	uint64_t can_preempt, preemptible_by;
-	/* the coming configuration can have another meaning for the client (client_attrs_compare()) */
+	/* the coming configuration can have another meaning for the client
+	 * (client_attrs_compare()) */
 	bool differs;
 	struct rule_match verdict;
 	struct proc_attrs subject; /* attributes as they were read last */

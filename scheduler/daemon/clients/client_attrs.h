@@ -17,9 +17,9 @@
 
 #include "scheduler/daemon/worker.h"
 
-/* Computes the effective attributes of a new client (priority, slo_us, group, tenant, hold_cmd_level)
- * from its identity, its own values and `subject`. The priority of an external process
- * (external.h) is set elsewhere. */
+/* Computes the effective attributes of a new client (priority, slo_us, group, tenant,
+ * hold_cmd_level) from its identity, its own values and `subject`. The priority of an external
+ * process (external.h) is set elsewhere. */
 void client_attrs_init(struct worker *worker, struct client *client,
 		       const struct proc_attrs *subject);
 

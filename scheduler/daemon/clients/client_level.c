@@ -242,8 +242,8 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 	level_fall(worker, client, &why, now);
 }
 
-/* Commands the client to prepare `level`. When it acknowledges, level_prepared() is called; a client
- * that is stopped by a debugger acknowledges later. */
+/* Commands the client to prepare `level`. When it acknowledges, level_prepared() is called; a
+ * client that is stopped by a debugger acknowledges later. */
 static void prepare(struct client *client, enum client_shm_level level, uint64_t now)
 {
 	client->preparing = true;

@@ -2,8 +2,8 @@
 /*
  * The life of a client from its slot to its end (client_life.c), and what other modules need at any
  * time in between: commands to it, and permission for the calls that it has announced; its
- * registration and what is due for it later (registration.c); the actions of the core on it, and the
- * state of its debug session (client_actions.c).
+ * registration and what is due for it later (registration.c); the actions of the core on it, and
+ * the state of its debug session (client_actions.c).
  *
  * Threads: the worker's loop only.
  */

@@ -90,9 +90,9 @@ static int hold(pid_t pid, int pidfd, struct socket_peer *out, struct proc_attrs
 	return error;
 }
 
-/* Creates a client for a process that is not connected, with shared memory that only the daemon has.
- * Takes ownership of peer->pidfd in any case, and of `external` on success. Returns NULL if there is
- * no slot or no memory. */
+/* Creates a client for a process that is not connected, with shared memory that only the daemon
+ * has. Takes ownership of peer->pidfd in any case, and of `external` on success. Returns NULL if
+ * there is no slot or no memory. */
 static struct client *adopt(struct worker *worker, const struct socket_peer *peer,
 			    const struct proc_attrs *subject, int priority,
 			    struct external *external, uint64_t now)

@@ -98,8 +98,9 @@ struct authority {
 };
 
 /* Parses the values of a condition and adds it to the rule. Patterns are those of fnmatch(3), begin
- * with `/`, and `*` also matches `/`; beginnings of container ids have CONTAINER_MIN to CONTAINER_ID
- * hexadecimal digits. Returns false if a value is not allowed or if there is no room for it. */
+ * with `/`, and `*` also matches `/`; beginnings of container ids have CONTAINER_MIN to
+ * CONTAINER_ID hexadecimal digits. Returns false if a value is not allowed or if there is no room
+ * for it. */
 bool rule_take(struct rule *rule, enum rule_condition condition, const char *text);
 
 /* Parses "uid NAME over cgroup /PATTERN" and appends the grant. Returns false likewise. */

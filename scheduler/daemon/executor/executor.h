@@ -16,8 +16,8 @@
 
 #include "scheduler/daemon/executor/executor_table.h"
 
-/* Initializes the module. `table` was prepared by the watchdog (executors_create()); `want_fd` is the
- * eventfd by which the worker requests a process. Call it before any other function. */
+/* Initializes the module. `table` was prepared by the watchdog (executors_create()); `want_fd` is
+ * the eventfd by which the worker requests a process. Call it before any other function. */
 void executor_use(struct executor_table *table, int want_fd);
 
 /*
@@ -50,7 +50,8 @@ uint32_t executor_number(const struct executor *executor);
 void executor_collect(void (*on_report)(uint32_t number, void *context), void *context);
 
 /* Returns and clears the outcomes (enum executor_outcome). *report is set with EXECUTOR_ACTED,
- * and with EXECUTOR_ATTACHED to the cost of ENABLE or of the first suspend, whichever took longer. */
+ * and with EXECUTOR_ATTACHED to the cost of ENABLE or of the first suspend, whichever took
+ * longer. */
 uint32_t executor_take(struct executor *executor, struct executor_report *report);
 
 /* After EXECUTOR_REFUSED: returns the reason, with the result of trap_attach() as its error. */

@@ -3,8 +3,8 @@
  * Collection of the metrics: functions that the loop calls at events, and a snapshot once a
  * second for the process that serves HTTP (metrics_http.h).
  *
- * Counters of the daemon and of nodes are in memory that outlives the worker (struct shared_state), so
- * that they never decrease. Counters of a client begin with its connection. An action on a
+ * Counters of the daemon and of nodes are in memory that outlives the worker (struct shared_state),
+ * so that they never decrease. Counters of a client begin with its connection. An action on a
  * client counts for each node where the client has queues, because all queues of a process are
  * suspended by one call.
  *

@@ -166,8 +166,8 @@ static int send_lost(const struct client *reader)
 	return error;
 }
 
-/* Lost events are reported first, at their place in the sequence. A reader that does not read is not
- * tried at each event, because that would cost more than the events do. */
+/* Lost events are reported first, at their place in the sequence. A reader that does not read is
+ * not tried at each event, because that would cost more than the events do. */
 bool events_overdue(struct client *reader)
 {
 	uint64_t now;

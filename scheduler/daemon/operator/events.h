@@ -25,7 +25,8 @@
  * of its user; or an error of the socket. */
 int events_subscribe(struct worker *worker, struct client *client);
 
-/* Called in each sweep for a reader: reports lost events. Returns true if none is left to report. */
+/* Called in each sweep for a reader: reports lost events. Returns true if none is left to
+ * report. */
 bool events_overdue(struct client *client);
 
 /* A reader has ended. */

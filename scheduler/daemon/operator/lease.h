@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control requests (PROTOCOL_CONTROL, control.c): suspend or resume a process, set its priority, set
- * the policy of a node. Each request is answered with one sentence, and logged with its sender.
+ * Control requests (PROTOCOL_CONTROL, control.c): suspend or resume a process, set its priority,
+ * set the policy of a node. Each request is answered with one sentence, and logged with its sender.
  *
  * A suspension by request (lease.c) always has a lease: a number of seconds, or as long as the
  * command's connection is open. `resume` ends both. A priority by request is in force until the

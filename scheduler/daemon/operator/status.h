@@ -35,8 +35,8 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 json_t *status_queue_counts(const struct client *client);
 
 /* Dump of shared memory: status_client_shm() returns it without "queues", "unreadable_queues" and
- * "events". status_client_shm_events() returns the events after number *at up to `newest` in lists of
- * at most STATUS_PIECE and advances *at. */
+ * "events". status_client_shm_events() returns the events after number *at up to `newest` in lists
+ * of at most STATUS_PIECE and advances *at. */
 json_t *status_client_shm(const struct client_shm *shm, uint64_t now_ns);
 json_t *status_client_shm_events(const struct client_shm *shm, uint64_t *at, uint64_t newest,
 				 uint64_t now_ns);

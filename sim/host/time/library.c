@@ -86,10 +86,10 @@ EXPORT int mprotect(void *at, size_t size, int rights)
 }
 
 /* ---- cores and scheduling policies ----
- * With --seed the threads of the simulation take turns on one core (sim/host/virtual.c). A thread that
- * left that core, or had another policy, would run beside the others. Programs try both: the HSA
- * runtime allows its threads all cores, and kfdschedd sets a real-time priority. These calls then do
- * nothing and return success. */
+ * With --seed the threads of the simulation take turns on one core (sim/host/virtual.c). A thread
+ * that left that core, or had another policy, would run beside the others. Programs try both: the
+ * HSA runtime allows its threads all cores, and kfdschedd sets a real-time priority. These calls
+ * then do nothing and return success. */
 
 static bool take_turns(void)
 {

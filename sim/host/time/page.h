@@ -85,10 +85,11 @@ struct time_page {
 
 /*
  * ---- timers: the arguments of TIME_IOC_TIMER ----
- * The supervisor keeps all timers and fires them. The program's timer file descriptor is an eventfd,
- * which returns the same 8-byte count when it is read. So fork(), dup() and passing it to another
- * process need no work in the process. The call is ioctl(-1, TIME_IOC_TIMER, what, number, value,
- * value). The kernel itself would refuse it, and it reaches the supervisor with all of its arguments.
+ * The supervisor keeps all timers and fires them. The program's timer file descriptor is an
+ * eventfd, which returns the same 8-byte count when it is read. So fork(), dup() and passing it to
+ * another process need no work in the process. The call is ioctl(-1, TIME_IOC_TIMER, what, number,
+ * value, value). The kernel itself would refuse it, and it reaches the supervisor with all of its
+ * arguments.
  */
 
 enum time_op {

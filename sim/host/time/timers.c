@@ -22,8 +22,8 @@
 #define TIMERFD_FLAGS (TFD_CLOEXEC | TFD_NONBLOCK)
 #define SETTIME_FLAGS (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
 
-/* Makes a TIME_IOC_TIMER call, again after a signal handler has run. Returns the operation's result, or
- * a negative errno. */
+/* Makes a TIME_IOC_TIMER call, again after a signal handler has run. Returns the operation's
+ * result, or a negative errno. */
 static long timer_call(uint64_t what, uint64_t number, uint64_t first, uint64_t second)
 {
 	long r;
@@ -245,9 +245,9 @@ static long make_signal(clockid_t clock, const struct sigevent *event)
 
 /*
  * ---- timers with SIGEV_THREAD ----
- * Each has one helper thread. It reads the timer's eventfd, and after each expiration starts a thread
- * for the program's function, as the C library does. It ends when the timer was deleted, and with the
- * process.
+ * Each has one helper thread. It reads the timer's eventfd, and after each expiration starts a
+ * thread for the program's function, as the C library does. It ends when the timer was deleted, and
+ * with the process.
  */
 
 /* Arguments of a new thread lie on the stack of the thread that starts it. That thread waits until

@@ -177,8 +177,8 @@ static int stat_fs(int fd, struct statfs *st)
 	{                                                                                          \
 		return call;                                                                       \
 	}
-/* Each has a second name for 64-bit sizes, which are the only ones here, and names with a version of the
- * structure for programs that were built before glibc 2.33. */
+/* Each has a second name for 64-bit sizes, which are the only ones here, and names with a version
+ * of the structure for programs that were built before glibc 2.33. */
 #define PAIR(name, arguments, call)                                                                \
 	NAMED(name, arguments, call)                                                               \
 	NAMED(name##64, arguments, call)

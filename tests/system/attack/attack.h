@@ -41,8 +41,8 @@ int attack_status(int sock, int timeout_ms);
  * process ends. */
 struct attack_shim {
 	int sock;
-	/* files that came with the welcome: the client's shared memory (struct client_shm), the daemon's
-	 * (struct daemon_shm), and the eventfd that wakes the daemon */
+	/* files that came with the welcome: the client's shared memory (struct client_shm), the
+	 * daemon's (struct daemon_shm), and the eventfd that wakes the daemon */
 	int fds[8];
 	size_t nfds;
 	struct client_shm *shm;

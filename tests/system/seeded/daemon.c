@@ -64,8 +64,8 @@ static void child_gone(struct process *process)
 	fiber_changed();
 }
 
-/* Replaces the watchdog's daemon_child_start(). The watchdog starts each wanted process at once, so the
- * first wanted entry without a process is the right one. */
+/* Replaces the watchdog's daemon_child_start(). The watchdog starts each wanted process at once, so
+ * the first wanted entry without a process is the right one. */
 pid_t daemon_child_start(struct daemon_child *child, uint64_t now)
 {
 	HARNESS;

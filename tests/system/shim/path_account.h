@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the write pointers of a workload's queues, read from its memory, with what the shim has
- * reported in the events of its shared memory (struct client_shm). For a parent of the workload, which is
- * allowed to read its memory. A violation ends the test.
+ * reported in the events of its shared memory (struct client_shm). For a parent of the workload,
+ * which is allowed to read its memory. A violation ends the test.
  */
 #ifndef KFDSHIM_TESTS_PATH_ACCOUNT_H
 #define KFDSHIM_TESTS_PATH_ACCOUNT_H

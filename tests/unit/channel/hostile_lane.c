@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves that shared memory (`struct client_shm`, `struct daemon_shm`) with a wrong header, size or seals is
- * refused, and that the accessors reject invalid values that a hostile client writes to its shared
- * memory.
+ * Proves that shared memory (`struct client_shm`, `struct daemon_shm`) with a wrong header, size or
+ * seals is refused, and that the accessors reject invalid values that a hostile client writes to
+ * its shared memory.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves that the daemon reads from a client's shared memory (`struct client_shm`) what the client writes
- * to it.
+ * Proves that the daemon reads from a client's shared memory (`struct client_shm`) what the client
+ * writes to it.
  */
 #include <errno.h>
 #include <fcntl.h>

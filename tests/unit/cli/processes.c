@@ -69,8 +69,8 @@ static pid_t start_called(const char *directory, const char *name)
 	return pid;
 }
 
-/* process_is_ours() recognises a process by its exact name and, if that can be read, by its program,
- * whose file may have been replaced. */
+/* process_is_ours() recognises a process by its exact name and, if that can be read, by its
+ * program, whose file may have been replaced. */
 static void what_is_ours(void **state)
 {
 	static const struct {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Proves that a list grows without losing its elements, and that a lack of memory ends the process. */
+/* Proves that a list grows without losing its elements, and that a lack of memory ends the
+ * process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -99,8 +99,8 @@ static void a_quick_suspend_ends_the_row(void **state)
 	}
 }
 
-/* core_clear_exempt() clears the exemption, for example when the client is held by another level from
- * now on. */
+/* core_clear_exempt() clears the exemption, for example when the client is held by another level
+ * from now on. */
 static void the_forgiven_are_suspended_again(void **state)
 {
 	(void)state;

@@ -2,8 +2,8 @@
 /* Proves: the clients of a group are held and released together, on whatever nodes they work; the
  * group has the priority of its most urgent client; no client of the group is held if one of them
  * cannot be. Those that work on one GPU return to it one after the other, so that work which begins
- * meanwhile waits for one of them only. While any client of a group works, the group counts as active, and contends with
- * others, on all nodes of its clients. */
+ * meanwhile waits for one of them only. While any client of a group works, the group counts as
+ * active, and contends with others, on all nodes of its clients. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define RANKS 4

@@ -192,7 +192,8 @@ static void gaps_are_the_groups(void **state)
 }
 
 /* Two clients of one group on one GPU. The driver makes their calls one after the other, so the
- * second suspend ends after twice the time. Returns the longest hold-over with the costs of both. */
+ * second suspend ends after twice the time. Returns the longest hold-over with the costs of
+ * both. */
 static uint64_t two_on_one_gpu(core_id rank[2])
 {
 	core_remove(core, low);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * record_play FILE... | --version: plays recordings of kfdschedd --record (recording.h) and prints for each
- * what it has played, or the first difference.
+ * record_play FILE... | --version: plays recordings of kfdschedd --record (recording.h) and prints
+ * for each what it has played, or the first difference.
  *
  * Exit code: 0 if all decisions are the same, 1 if a decision differs, 2 if a file is not a
  * recording.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Proves how often the agent's thread polls the queues while less urgent work is held on the GPU:
- * its wakes and polls take at most 2 % of a core, also where they take long. A process for which no work
- * is held polls at the ordinary rate.
+ * its wakes and polls take at most 2 % of a core, also where they take long. A process for which no
+ * work is held polls at the ordinary rate.
  *
  *   close_looks WAKE_US    duration of a wake in this simulation (kfdsim --set host_wake_us)
  */

@@ -2,8 +2,8 @@
 /*
  * Proves that the model conserves work. Several queues run under random runlist updates,
  * priorities, CU masks and time slices: every workgroup runs once, no work is added or lost, and
- * each nanosecond is in exactly one of the GPU's times. When a queue is reset, only packets that had
- * started are lost, and everything else runs.
+ * each nanosecond is in exactly one of the GPU's times. When a queue is reset, only packets that
+ * had started are lost, and everything else runs.
  */
 #include "tests/unit/sim_gpu/script.h"
 #include "tests/unit/sim_gpu/world.h"

@@ -316,8 +316,8 @@ static uint64_t all_shares(const struct life *life)
 	return sum;
 }
 
-/* Checks that the GPU's times add up to the time that has passed, that no client ran longer than all
- * together, and that the clients' shares are not more than that. */
+/* Checks that the GPU's times add up to the time that has passed, that no client ran longer than
+ * all together, and that the clients' shares are not more than that. */
 static void check_times(const struct life *life)
 {
 	struct gpu_times times;

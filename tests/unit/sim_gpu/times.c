@@ -224,8 +224,8 @@ static void shares_of_two(void **state)
 	assert_int_equal(times.ns[GPU_TIME_RUN], 12000);
 }
 
-/* What three cannot share in whole ns is not lost: 1000 ns for all three, 4000 for two of them, 2000
- * for the last one. The shares go on when a client has gone. */
+/* What three cannot share in whole ns is not lost: 1000 ns for all three, 4000 for two of them,
+ * 2000 for the last one. The shares go on when a client has gone. */
 static void shares_of_three(void **state)
 {
 	uint32_t a = add(OFFLINE, GPU_QUEUE_COMPUTE), b = add(ONLINE, GPU_QUEUE_COMPUTE);

@@ -393,8 +393,8 @@ static void check_silent(int from)
 	exit(1);
 }
 
-/* Checks that the next text contains exactly this line, of a format with the pid and the name, which
- * ends with the line. */
+/* Checks that the next text contains exactly this line, of a format with the pid and the name,
+ * which ends with the line. */
 static void check_line(int from, const char *format, pid_t pid)
 {
 	const char *text = smi_read(from, LATE_MS), *at;

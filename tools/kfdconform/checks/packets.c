@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What the packet processors do with PM4 packets, and the effect of a memory fault on the queues of its
- * process. */
+/* What the packet processors do with PM4 packets, and the effect of a memory fault on the queues of
+ * its process. */
 #include <string.h>
 
 #include "tools/kfdconform/checks.h"

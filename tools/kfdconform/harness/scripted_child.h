@@ -42,8 +42,8 @@ struct scripted_child {
 void scripted_start(struct scripted_child *scripted, const char *steps);
 /* Sends a command and waits for the answer, for at most 3 s. */
 int scripted_do(struct scripted_child *scripted, char step);
-/* Sends the commands of a string such as "S E P=1", one by one. The answer to each must be the number
- * behind it, or else 0. */
+/* Sends the commands of a string such as "S E P=1", one by one. The answer to each must be the
+ * number behind it, or else 0. */
 #define STEPS(scripted, steps) scripted_steps(__FILE__, __LINE__, scripted, steps)
 void scripted_steps(const char *file, int line, struct scripted_child *scripted, const char *steps);
 /* Sends a command and does not wait for the answer. */
@@ -61,8 +61,8 @@ void let_go_on(pid_t pid);
  * process, the session of an earlier check may not have ended completely. In that case the call is
  * repeated up to 200 times, 5 ms apart; then the check ends as "not applicable". */
 void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd);
-/* Starts a scripted child that traces no process and that the caller traces, at runtime state 1 with
- * one queue, and opens a debug session on it. *kfd is the caller's file descriptor. events:
+/* Starts a scripted child that traces no process and that the caller traces, at runtime state 1
+ * with one queue, and opens a debug session on it. *kfd is the caller's file descriptor. events:
  * receives the read end of a pipe whose write end was passed as dbg_fd (and is closed in the
  * caller), or NULL. */
 void debugged(struct scripted_child *scripted, int *kfd, uint64_t mask, int *events);
