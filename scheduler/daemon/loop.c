@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -461,6 +462,7 @@ int worker_run(int channel, int reader, const struct reload *reload,
 	       struct shared_state *shared_page, uint64_t *refused, struct executors *executors)
 {
 	struct worker *worker = &the_worker;
+	struct rlimit files;
 
 	own.channel = channel;
 	own.done_fd = executors_done_fd(executors);
@@ -473,6 +475,10 @@ int worker_run(int channel, int reader, const struct reload *reload,
 	worker->coming_number = worker->config_number;
 	worker->shared = shared_page;
 	worker->client_exited = client_exited;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	/* The core's tables have room for far more clients than there are; of these only the
 	 * pages in use are locked. */
 	memory_lock();

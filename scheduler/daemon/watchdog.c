@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -431,14 +430,9 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 			     .http = {.name = NAME_HTTP},
 			     .reader = {.name = NAME_READER},
 			     .record = {.name = NAME_RECORD}};
-	struct rlimit files;
 	struct pollfd p[2];
 	uint64_t now;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max; /* for the children, which inherit it */
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
 	if (watchdog_open(&w, listener))
 		return 1;
 	memory_prepare();

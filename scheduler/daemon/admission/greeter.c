@@ -456,6 +456,8 @@ static uint32_t count_slots(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
 		return ADMISSION_PENDING;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 	if (files.rlim_cur >= ADMISSION_PENDING + SPARE)
 		return ADMISSION_PENDING;
 	return files.rlim_cur > SPARE + 1 ? (uint32_t)files.rlim_cur - SPARE : 1;

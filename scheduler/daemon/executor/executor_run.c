@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -524,11 +525,16 @@ static bool leaves(void)
 int executor_run(struct executor_table *table, uint32_t number, int outcome_fd, uint64_t *refused)
 {
 	const struct timespec wait = {.tv_sec = IDLE_S};
+	struct rlimit files;
 	int error;
 
 	the_table = table;
 	self = &table->processes[number];
 	done_fd = outcome_fd;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	memory_lock();
 	privilege_urgent(false);
 	privilege_drop(FILTER_EXECUTOR, refused);

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-/* Preloaded into kfdschedd: delays the start of each worker by 2 s, at the call that creates its
- * signalfd. */
+/* Preloaded into kfdschedd: delays the start of each worker by 2 s, at the call that raises its
+ * limit of open files. */
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/own_names.h"
 
-__attribute__((visibility("default"))) int signalfd(int fd, const sigset_t *mask, int flags)
+__attribute__((visibility("default"))) int setrlimit(__rlimit_resource_t resource,
+						     const struct rlimit *limit)
 {
-	int (*next)(int, const sigset_t *, int) =
-		(int (*)(int, const sigset_t *, int))dlsym(RTLD_NEXT, "signalfd");
+	int (*next)(__rlimit_resource_t, const struct rlimit *) =
+		(int (*)(__rlimit_resource_t, const struct rlimit *))dlsym(RTLD_NEXT, "setrlimit");
 	char name[16] = "";
 
 	prctl(PR_GET_NAME, name);
-	if (strcmp(name, NAME_WORKER) == 0)
+	if (resource == RLIMIT_NOFILE && strcmp(name, NAME_WORKER) == 0)
 		sleep(2);
-	return next(fd, mask, flags);
+	return next(resource, limit);
 }
