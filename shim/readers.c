@@ -117,9 +117,7 @@ static bool begin_wait(uint64_t end_ns)
 		if (__atomic_load_n(&forks, __ATOMIC_SEQ_CST) == 0)
 			break;
 		__atomic_store_n(&state, NONE, __ATOMIC_SEQ_CST);
-		/* The fork may be this thread's own: this call comes from a handler of it. */
-		if (__atomic_load_n(&locker, __ATOMIC_RELAXED) == pthread_self() ||
-		    clock_ns() >= end_ns)
+		if (clock_ns() >= end_ns)
 			return false;
 		sleep_ns(CHECK_NS);
 	}
@@ -135,8 +133,10 @@ bool readers_wait(void)
 	struct timespec left;
 	bool ended = false;
 
-	/* A signal handler has interrupted this thread's read. */
-	if (urcu_bp_reader && urcu_bp_read_ongoing())
+	/* A signal handler has interrupted this thread's read, or a fork handler has been called
+	 * within this thread's fork. */
+	if ((urcu_bp_reader && urcu_bp_read_ongoing()) ||
+	    __atomic_load_n(&locker, __ATOMIC_RELAXED) == pthread_self())
 		return false;
 	pthread_mutex_lock(&one_at_a_time);
 	if (begin_wait(end_ns)) {

@@ -247,17 +247,24 @@ static void a_fork_delays_a_wait(void)
 	CHECK(ended == 1);
 }
 
-/* The program's fork handler: the fork ends only after the call. */
+/* The program's fork handler: the fork ends only after the call, so the call is refused at once,
+ * also while another thread waits for the end of the fork. */
 static void a_fork_handler_does_not_wait_for_its_fork(void)
 {
+	pthread_t waiter;
 	uint64_t begun;
+	int ended = -1;
 
 	readers_init();
 	readers_before_fork();
+	CHECK(pthread_create(&waiter, NULL, wait_for_readers, &ended) == 0);
+	fake_sleep_us(10000);
 	begun = clock_ns();
 	CHECK(!readers_wait());
 	CHECK(clock_ns() - begun < 50 * MS);
 	readers_after_fork_parent();
+	CHECK(pthread_join(waiter, NULL) == 0);
+	CHECK(ended == 1);
 	CHECK(readers_wait());
 }
 
