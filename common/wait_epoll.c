@@ -22,7 +22,8 @@ int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment
 	const struct timespec left = wait_left(moment_ns);
 	int ready = epoll_pwait2(epoll, events, n, moment_ns == WAIT_FOREVER ? NULL : &left, NULL);
 
-	if (ready < 0 && errno == ENOSYS)
+	/* EPERM: a seccomp filter refuses it. */
+	if (ready < 0 && (errno == ENOSYS || errno == EPERM))
 		ready = epoll_wait(epoll, events, n, timeout_ms(moment_ns, &left));
 	return ready < 0 ? -errno : ready;
 }
