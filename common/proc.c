@@ -32,7 +32,10 @@ static int open_of(pid_t pid, const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	else
+		snprintf(path, sizeof(path), "/proc/self/%s", name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

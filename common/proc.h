@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads a file in /proc/PID, NUL-terminated, as far as it fits. Returns the number of bytes or a
+/* Reads a file in /proc/PID, or /proc/self if `pid` is 0, NUL-terminated, as far as it fits. Returns the number of bytes or a
  * negative errno; the text is empty then. */
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size);
 /* Copies the name of a process or thread, in plain ASCII; empty: it is gone. */

@@ -69,8 +69,9 @@ static pid_t pid_of_pidfd(int pidfd)
 	char name[32], text[512];
 	const char *at = NULL;
 
+	/* 0: by /proc/self, because /proc can be that of another pid namespace. */
 	snprintf(name, sizeof(name), "fdinfo/%d", pidfd);
-	if (proc_read(getpid(), name, text, sizeof(text)) > 0)
+	if (proc_read(0, name, text, sizeof(text)) > 0)
 		at = proc_status_field(text, "\nPid:");
 	return at ? atoi(at) : -1;
 }
