@@ -36,22 +36,33 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 			*known[i].at = value;
 }
 
+/* Returns 0 for a node without a GPU, and if it cannot be read. */
+static uint32_t read_gpu_id(const char *nodes, const char *node)
+{
+	uint32_t gpu_id = 0;
+	char path[PATH];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%.20s/gpu_id", nodes, node);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%" SCNu32, &gpu_id) != 1)
+		gpu_id = 0;
+	fclose(file);
+	return gpu_id;
+}
+
 static bool read_gpu(const char *nodes, const char *node, struct topology_gpu *out)
 {
 	char path[PATH], name[64];
 	uint64_t value;
 	FILE *file;
 
-	*out = (struct topology_gpu){.node = (uint32_t)strtoul(node, NULL, 10)};
-	snprintf(path, sizeof(path), "%s/%.20s/gpu_id", nodes, node);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (fscanf(file, "%" SCNu32, &out->gpu_id) != 1)
-		out->gpu_id = 0;
-	fclose(file);
+	*out = (struct topology_gpu){.node = (uint32_t)strtoul(node, NULL, 10),
+				     .gpu_id = read_gpu_id(nodes, node)};
 	if (!out->gpu_id)
-		return false; /* a CPU */
+		return false;
 	snprintf(path, sizeof(path), "%s/%.20s/properties", nodes, node);
 	file = fopen(path, "re");
 	if (!file)
@@ -80,7 +91,8 @@ size_t topology_gpus_below(const char *root, struct topology_gpu *out, size_t ma
 	size_t n = 0;
 	DIR *dir;
 
-	snprintf(nodes, sizeof(nodes), "%s" NODES, root);
+	if (snprintf(nodes, sizeof(nodes), "%s" NODES, root) >= (int)sizeof(nodes))
+		return 0;
 	dir = opendir(nodes);
 	while (dir && n < max && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' && read_gpu(nodes, entry->d_name, &out[n]))
@@ -95,6 +107,20 @@ size_t topology_gpus_below(const char *root, struct topology_gpu *out, size_t ma
 size_t topology_gpus(struct topology_gpu *out, size_t max)
 {
 	return topology_gpus_below("", out, max);
+}
+
+size_t topology_gpu_ids(uint32_t *out, size_t max)
+{
+	DIR *dir = opendir(NODES);
+	struct dirent *entry;
+	size_t n = 0;
+
+	while (dir && n < max && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && (out[n] = read_gpu_id(NODES, entry->d_name)) != 0)
+			n++;
+	if (dir)
+		closedir(dir);
+	return n;
 }
 
 const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n, uint32_t gpu_id)

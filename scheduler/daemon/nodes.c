@@ -53,16 +53,13 @@ int nodes_open(struct nodes *nodes)
 
 void nodes_read(struct nodes *nodes, uint64_t now)
 {
-	struct topology_gpu gpus[CLIENT_SHM_NODES + 1];
 	uint32_t ids[CLIENT_SHM_NODES + 1];
 	size_t n;
 
 	if (nodes->read_ns && now < nodes->read_ns + REREAD_NS)
 		return;
 	nodes->read_ns = now;
-	n = topology_gpus(gpus, CLIENT_SHM_NODES + 1);
-	for (size_t i = 0; i < n; i++)
-		ids[i] = gpus[i].gpu_id;
+	n = topology_gpu_ids(ids, CLIENT_SHM_NODES + 1);
 	report_overflow(n);
 	name_nodes(nodes->daemon_shm, ids, (uint32_t)n);
 	if (nodes->older_shm)

@@ -274,12 +274,12 @@ int kfd_device_open(struct reason *reason)
 	return file_open(fiber_process(), file_new(DEVICE));
 }
 
-size_t topology_gpus(struct topology_gpu *gpus, size_t max)
+size_t topology_gpu_ids(uint32_t *gpu_ids, size_t max)
 {
 	size_t n = max < DRIVER_NODES ? max : DRIVER_NODES;
 
 	for (size_t i = 0; i < n; i++)
-		gpus[i].gpu_id = DRIVER_NODE + (uint32_t)i;
+		gpu_ids[i] = DRIVER_NODE + (uint32_t)i;
 	return n;
 }
 

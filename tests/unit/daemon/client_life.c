@@ -62,9 +62,9 @@ uint32_t executor_number(const struct executor *executor)
 	return 0;
 }
 
-size_t topology_gpus(struct topology_gpu *gpus, size_t max)
+size_t topology_gpu_ids(uint32_t *gpu_ids, size_t max)
 {
-	(void)gpus, (void)max;
+	(void)gpu_ids, (void)max;
 	return 0;
 }
 
