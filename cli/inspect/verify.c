@@ -281,10 +281,8 @@ static void compare_nodes(struct verify *v, const struct verify_row *row)
 			continue;
 		if (first == OBSERVE_NO_SOURCE)
 			first = s;
-		else if (row->by[first]->gpu_id != row->by[s]->gpu_id) {
+		else if (row->by[first]->gpu_id != row->by[s]->gpu_id)
 			differ_by(v, row, VERIFY_NODE, first, s);
-			return;
-		}
 	}
 }
 
@@ -320,7 +318,6 @@ static uint32_t witnesses(const struct observation *seen)
 void verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
 		    size_t n_gpus, struct verify *out)
 {
-
 	out->differences = out->alike = out->lowered = 0;
 	out->witnesses = witnesses(observation);
 	make_rows(observation, out);

@@ -124,6 +124,24 @@ static void test_agree(void **state)
 	assert_int_equal(v.row[0].reported[OBSERVE_TRAP], VERIFY_NO_RESULT);
 }
 
+/* Each source that names another GPU than the first one is a difference of its own. */
+static void test_other_gpus(void **state)
+{
+	(void)state;
+	in_shm(0, 65536);
+	in_sysfs(0, 65536);
+	add(OBSERVE_TRAP, 0, OBSERVE_AQL, 65536);
+	compare();
+	assert_int_equal(v.differences, 0);
+	for (size_t s = 0; s < 2; s++)
+		seen.result[s ? OBSERVE_TRAP : OBSERVE_SYSFS].list.queue[0].gpu_id = GPU + 1;
+	verify_compare(&seen, gpus, 1, &v);
+	assert_int_equal(v.differences, 2);
+	assert_int_equal(v.difference[0].what, VERIFY_NODE);
+	assert_int_equal(v.difference[1].what, VERIFY_NODE);
+	assert_int_not_equal(v.difference[0].b, v.difference[1].b);
+}
+
 static void test_alike(void **state)
 {
 	(void)state;
@@ -300,11 +318,17 @@ static void test_what_differs_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(agree),	 TEST(alike),
-		TEST(missing),	 TEST(only_in_debugfs),
-		TEST(values),	 TEST(types),
-		TEST(counts),	 TEST(not_for_all),
-		TEST(uncertain), TEST(what_differs_again),
+		TEST(agree),
+		TEST(other_gpus),
+		TEST(alike),
+		TEST(missing),
+		TEST(only_in_debugfs),
+		TEST(values),
+		TEST(types),
+		TEST(counts),
+		TEST(not_for_all),
+		TEST(uncertain),
+		TEST(what_differs_again),
 		TEST(lowered),
 	};
 
