@@ -63,7 +63,13 @@ static RULE_CHECK(enable_bad_fd_is_ebadf, gpu_open(&gpu))
 	CHECK_IS(trap_count(gpu.kfd, getpid()), -EINVAL);
 }
 
-RULE_IS(enable_path_fd_is_ebadf, gpu_open(&gpu), enable(open("/", O_PATH | O_CLOEXEC)), -EBADF)
+static RULE_CHECK(enable_path_fd_is_ebadf, gpu_open(&gpu))
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK_IS(enable(fd), -EBADF);
+}
 
 static RULE_CHECK(enable_bad_info_leaves_session, open_with_runtime())
 {

@@ -22,9 +22,9 @@
 /* Returns the whole text of a file, valid until the next call. */
 static char *debugfs_text(const char *name)
 {
-	static char text[8 << 20]; /* of which only the pages that are written exist */
-	size_t n = 0;
-	char path[64];
+	static char *text;
+	size_t n = 0, room = 1 << 16;
+	char path[64], *more;
 	ssize_t got;
 	int fd;
 
@@ -32,10 +32,18 @@ static char *debugfs_text(const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		SKIP("debugfs cannot be read: run as root, and mount it");
-	while ((got = read(fd, text + n, sizeof text - n)) > 0)
+	free(text);
+	text = malloc(room);
+	CHECK(text);
+	while ((got = read(fd, text + n, room - 1 - n)) > 0) {
 		n += (size_t)got;
+		if (n < room - 1)
+			continue;
+		more = realloc(text, room *= 2);
+		CHECK(more);
+		text = more;
+	}
 	close(fd);
-	CHECK(n < sizeof text);
 	text[n] = '\0';
 	return text;
 }
@@ -220,10 +228,11 @@ static const char *pasid_in_mqds(void)
 static RULE_CHECK(mqds_name_pid_and_pasid, gpu_open(&gpu))
 {
 	const char *pasid = pasid_in_mqds();
+	char wanted[32];
 
 	CHECK(!strncmp(pasid, "0x", 2));
-	CHECK_IS(strtoul(pasid, NULL, 16),
-		 strtoul(text_of(proc_path(getpid(), "pasid")), NULL, 10));
+	snprintf(wanted, sizeof wanted, "%lu\n", strtoul(pasid, NULL, 16));
+	CHECK(!strcmp(text_of(proc_path(getpid(), "pasid")), wanted));
 }
 
 static RULE_CHECK(mqds_name_the_pid_twice, gpu_open(&gpu))

@@ -151,7 +151,8 @@ static RULE_CHECK(interrupted_destroy_bars_suspension, begin_suspended())
 		begin_destroy();
 		sleep_ms(10u << i);
 		CHECK(!pthread_kill(destroyer.id, SIGUSR1));
-		ends(-EINTR);
+		pthread_join(destroyer.id, NULL);
+		CHECK_IS(destroyer.result, -EINTR);
 		self_debug_resume_one(&self.queues[0]);
 		CHECK(self_debug_runs(&self.queues[0]));
 		id = self.queues[0].id;
