@@ -122,10 +122,10 @@ off_t process_seek_fd(const struct process *process, int fd, off_t offset, int w
 }
 
 /* Marks a file at its first use: for @process, or for an older process that holds the file, too. */
-static off_t mark_new(struct process *process, int fd)
+static off_t mark_new(struct process *process, int copy)
 {
 	struct sim *sim = process->sim;
-	off_t mark = process_seek_fd(process, fd, (off_t)process->token, SEEK_SET);
+	off_t mark = lseek(copy, (off_t)process->token, SEEK_SET);
 	struct process *opener = NULL;
 	pid_t holder = 0;
 
@@ -137,7 +137,21 @@ static off_t mark_new(struct process *process, int fd)
 	    (!rule_holds(sim, RULE_descriptors_share_the_process) ||
 	     !rule_holds(sim, RULE_closing_ends_no_queue)))
 		queues_tear_down(process);
-	return opener ? process_seek_fd(process, fd, (off_t)opener->token, SEEK_SET) : mark;
+	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
+}
+
+/* Returns the mark of the fd's file, and marks the file if it has none. -1: no such fd. All on one
+ * copy, because the program can close the fd and use its number for another file meanwhile. */
+static off_t mark_of(struct process *process, int fd)
+{
+	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	off_t mark = copy < 0 ? -1 : lseek(copy, 0, SEEK_CUR);
+
+	if (!mark)
+		mark = mark_new(process, copy);
+	if (copy >= 0)
+		close(copy);
+	return mark;
 }
 
 bool process_holds_mark(const struct process *process)
@@ -153,9 +167,7 @@ bool process_owns(struct process *process, const struct caller_file *file)
 	if (file->fd >= 64 && !rule_holds(sim, RULE_duplicated_descriptor_serves))
 		return false;
 	if (mark <= 0)
-		mark = process_seek_fd(process, file->fd, 0, SEEK_CUR);
-	if (!mark)
-		mark = mark_new(process, file->fd);
+		mark = mark_of(process, file->fd);
 	if (mark < 0)
 		return false;
 	return mark == (off_t)process->token ||
