@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory for a program that can end at any time, such as kfdsched: if there is none, the process
- * ends with a line on stderr and exit code 1, so that no caller handles a lack of memory. Not for
- * the daemon, and not for libraries that are loaded into other programs.
+ * ends with a line on stderr and exit code 1, so that no caller handles a lack of memory. What the
+ * driver, the daemon and the terminal hold for the process ends with it; a private directory in
+ * TMPDIR stays. Not for the daemon, and not for libraries that are loaded into other programs.
  *
  * Threads: any. Ownership: the caller frees the memory by free().
  */

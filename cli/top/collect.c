@@ -292,7 +292,6 @@ static void add_process(const struct driver *driver, const struct driver_seen *s
  * does not know, with their queues, and the VRAM of all processes. */
 static void add_driver(struct driver *driver, struct top_state *state)
 {
-
 	for (size_t i = 0; i < state->node_count && !driver->gpu_count; i++)
 		read_gpus(driver); /* amdgpu was loaded after the first sample */
 	add_nodes(driver, state);

@@ -262,7 +262,6 @@ static void latencies(const struct hist *before, const struct hist *now, double 
 static void totals(struct top_frame *frame, const struct top_state *before,
 		   const struct top_state *now)
 {
-
 	frame->suspends_per_s = frame->resumes_per_s = frame->failures_per_s = NAN;
 	frame->suspend_p50_us = frame->suspend_p99_us = NAN;
 	frame->detection_p50_us = frame->detection_p99_us = NAN;

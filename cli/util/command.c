@@ -192,7 +192,6 @@ void cli_preload(const char *shim)
 {
 	const char *old = getenv("LD_PRELOAD");
 	size_t room = (shim ? strlen(shim) : 0) + (old ? strlen(old) : 0) + 2;
-
 	char *value = allocate(room, 1);
 
 	if (shim)

@@ -30,7 +30,7 @@ struct stats_writer {
 	bool pending, stop;	  /* under lock */
 	struct sim_stats given;	  /* under lock */
 	struct sim_stats written; /* of the thread only */
-	struct sim *sim;	  /* only what never changes: profile, costs, directory */
+	struct sim *sim; /* what never changes (profile, costs, directory); debugfs under lock */
 };
 
 static json_t *live_costs(const struct sim *sim)
