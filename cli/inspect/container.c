@@ -14,8 +14,8 @@
 #include "common/proc_file.h"
 #include "common/text.h"
 
-/* Limit of the bytes that are read: a Kubernetes node has many mounts, and a container could create
- * any number of them. */
+/* Limit of the bytes that are read from one file: the mountinfo of a Kubernetes node is long, and a
+ * container can create any number of mounts. */
 #define TEXT_MAX (1u << 20)
 
 const char *container_engine_name(enum container_engine engine)
@@ -47,22 +47,22 @@ const char *container_clue_name(enum container_clue clue)
 
 /* ---- by the cgroup names that engines use ---- */
 
-#define NAMES 64u /* names of one path; the kernel allows more, but engines nest only a few */
+#define NAMES 64u /* limit of names in a cgroup path; the kernel allows more than engines nest */
 
 struct word {
 	const char *text;
 	enum container_engine engine;
 };
 
-/* Prefixes of the id in the name of a cgroup. */
+/* What engines put before the id of a container in the name of its cgroup. */
 static const struct word prefixes[] = {
 	{"docker-", CONTAINER_DOCKER},	    {"libpod-payload-", CONTAINER_PODMAN},
 	{"libpod-", CONTAINER_PODMAN},	    {"cri-containerd-", CONTAINER_CONTAINERD},
 	{"nerdctl-", CONTAINER_CONTAINERD}, {"crio-", CONTAINER_CRIO},
 };
 
-/* Names of the parent of a cgroup whose name is the id only. Kubernetes' own parents are not here:
- * they name the pod, but not the engine. */
+/* Names of the parent cgroup, for cgroups whose own name is only the id of the container. The
+ * parents that Kubernetes creates are not listed: they name the pod, but not the engine. */
 static const struct word parents[] = {
 	{"docker", CONTAINER_DOCKER},
 	{"default", CONTAINER_CONTAINERD},
@@ -74,8 +74,8 @@ static bool is_id(const char *text)
 	return strspn(text, "0123456789abcdef") == CGROUP_ID && !text[CGROUP_ID];
 }
 
-/* Parse "docker-ID", or "SLICE:docker:ID" from a runtime that gets systemd's notation but uses it
- * as a plain directory name. */
+/* Takes engine and id from a name like "docker-ID", or "SLICE:docker:ID", which a runtime uses that
+ * gets systemd's notation but takes it as a plain directory name. Returns false for other names. */
 static bool prefixed(char *name, struct container *out)
 {
 	char *colon = strrchr(name, ':');
@@ -121,8 +121,8 @@ static void of_name(char *name, const char *parent, struct container *out)
 			out->engine = parents[i].engine;
 }
 
-/* Parse "podUID" or "kubepods-burstable-podUID.slice". In the latter the uid has '_' in place of
- * '-'. */
+/* Takes the uid of the pod from a name like "podUID" or "kubepods-burstable-podUID.slice". In the
+ * latter the uid has '_' in place of '-'. */
 static void pod_of_name(char *name, struct container *out)
 {
 	const char *at = strncmp(name, "pod", 3) == 0 ? name : strstr(name, "-pod");
@@ -142,8 +142,8 @@ static void pod_of_name(char *name, struct container *out)
 			*c = '-';
 }
 
-/* Parse one cgroup path, from its last name to its first, so that the innermost container is found.
- * Modifies the path. */
+/* Parses one cgroup path, from its last name to its first, so that the innermost container is
+ * found. Modifies the path. Returns false if the path names no container. */
 static bool of_path(char *path, struct container *out)
 {
 	char *names[NAMES], *rest = path, *name;
@@ -195,9 +195,9 @@ bool container_of_cgroup(const char *text, struct container *out)
 
 /* Ids found in the mounts over a container's /etc and /run. */
 struct clues {
-	char docker[CONTAINER_ID_MAX];	/* the container, or the one whose network it uses */
-	char storage[CONTAINER_ID_MAX]; /* podman: likewise; CRI-O: id of the pod */
-	char own[CONTAINER_ID_MAX];	/* podman: always the container itself */
+	char docker[CONTAINER_ID_MAX];	/* of the container, or of the one whose network it uses */
+	char storage[CONTAINER_ID_MAX]; /* podman: as `docker`; CRI-O: id of the pod */
+	char own[CONTAINER_ID_MAX];	/* podman: id of the container itself */
 	char nerdctl[CONTAINER_ID_MAX]; /* id in the path of nerdctl's hosts file */
 	bool sandbox; /* containerd: directory of the pod, whose id differs from its containers' */
 	char pod_uid[sizeof(((struct container *)NULL)->pod_uid)];
@@ -269,10 +269,9 @@ static void read_mount(struct clues *clues, const char *root, const char *point)
 			over_etc(clues, root, files[i]);
 }
 
-/*
- * Choose engine and id from the clues. The containers of a pod share these mounts, so an id found
- * in a pod is that of the pod, not of the container, and is dropped.
- */
+/* Chooses engine and id from the clues. Returns false if they show no container. The containers of
+ * a pod share these mounts, so an id found in a pod is that of the pod, not of the container, and
+ * is dropped. */
 static bool decide(const struct clues *clues, struct container *out)
 {
 	const char *id = "";
@@ -317,7 +316,7 @@ bool container_of_mounts(char *text, struct container *out)
 	return decide(&clues, out);
 }
 
-/* Parse a line KEY="VALUE". */
+/* Copies VALUE of a line KEY="VALUE". Returns false if the line has another form, or no room. */
 static bool value_of(const char *line, const char *key, char *out, size_t size)
 {
 	size_t length = strlen(key), n;
@@ -358,7 +357,7 @@ bool container_of_containerenv(char *text, struct container *out)
 
 /* ---- of a process ---- */
 
-/* Read at most TEXT_MAX bytes, cut after the last whole line. Closes f. Returns NULL if f is NULL;
+/* Reads at most TEXT_MAX bytes, cut after the last whole line. Closes f. Returns NULL if f is NULL;
  * the caller frees the text. */
 static char *read_text(FILE *f)
 {
@@ -402,7 +401,7 @@ static bool by_mounts(pid_t pid, struct container *out)
 	return found;
 }
 
-/* Open a file in the root directory of the process. */
+/* Opens a file below the root directory of the process. Returns NULL on error. */
 static FILE *open_its(pid_t pid, const char *file)
 {
 	struct proc_files files;
@@ -414,8 +413,8 @@ static FILE *open_its(pid_t pid, const char *file)
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-/* /.dockerenv is no evidence: every root file system made from a docker image has it, also that of
- * a virtual machine. */
+/* Detects podman by its file /run/.containerenv. /.dockerenv is not used: every root file system
+ * made from a docker image has it, also that of a virtual machine. */
 static bool by_file(pid_t pid, struct container *out)
 {
 	char *text = read_text(open_its(pid, "/run/.containerenv"));
@@ -438,10 +437,10 @@ static bool differs(pid_t pid, const char *what, const char *ours)
 		a.stx_dev_minor != b.stx_dev_minor);
 }
 
-/*
- * A mount namespace alone is no container, because systemd gives services one on the same root. Nor
- * is a root directory alone (chroot). Both together are.
- */
+/* Returns true if the namespaces of the process show a container: a pid namespace other than the
+ * driver's, or both a mount namespace and a root directory of its own. A mount namespace alone is
+ * no container, because systemd gives services one on the same root; nor is another root directory
+ * alone (chroot). */
 static bool by_namespaces(pid_t pid, unsigned depth)
 {
 	return depth > 1 || !observe_names_match() ||

@@ -40,7 +40,7 @@ struct container_names {
 
 /* ---- running a tool ---- */
 
-/* Copy the environment without LD_PRELOAD, so that the command does not load the shim. */
+/* Copies the environment without LD_PRELOAD, so that the command does not load the shim. */
 static void environment(char **out)
 {
 	size_t n = 0;
@@ -51,8 +51,8 @@ static void environment(char **out)
 	out[n] = NULL;
 }
 
-/* Start the command in a process group of its own, so that all of its processes can be killed, with
- * default signal handling. */
+/* Starts the command with default signal handling, in a process group of its own, so that all of
+ * its processes can be killed. Returns 0 or a negative errno. */
 static int start(const char *const *argv, int output, pid_t *pid)
 {
 	static char *variables[VARIABLES];
@@ -80,7 +80,8 @@ static int start(const char *const *argv, int output, pid_t *pid)
 	return -error;
 }
 
-/* Read the output until the command closes it. */
+/* Reads the output of the command into `out` until the command closes it. Returns 0, -ETIMEDOUT
+ * after `deadline`, -EFBIG if the output does not fit, or the error of poll(2). */
 static int take(int from, char *out, size_t size, uint64_t deadline)
 {
 	struct pollfd fd = {.fd = from, .events = POLLIN};
@@ -196,7 +197,8 @@ static enum tool tool_of(const struct container *container)
 	}
 }
 
-/* Check the output of a tool and copy the name. docker puts a slash in front of it. */
+/* Copies the name that a tool has printed, without the slash that docker puts in front of it.
+ * Returns 0, or -EPROTO if the output does not have the form of a name. */
 static int take_name(const char *text, char out[static CONTAINER_NAME_MAX])
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

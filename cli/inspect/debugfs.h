@@ -34,10 +34,10 @@ struct debugfs_copy {
  * Adds the queues of one process from the text of kfd/mqds, without ids, in the order of the text
  * (newest first).
  *
- * pid: in the driver's numbering. OBSERVE_MQDS: a compute queue has one MQD for each XCC; an SDMA
- * queue has one, however many times a driver for several XCCs dumps it. The read and write pointers
- * in an MQD are from the last time when the queue was unmapped, so they are not reported. The
- * priority is reported if the driver writes it, that is before Linux 7.2.
+ * pid: in the driver's numbering. OBSERVE_MQDS is the number of MQDs: a compute queue has one for
+ * each XCC; an SDMA queue has one, however many times a driver for several XCCs dumps it. The read
+ * and write pointers in an MQD are from the last time when the queue was unmapped, so they are not
+ * reported. The priority is reported if the driver writes it, that is before Linux 7.2.
  *
  * Returns 0, the errors above, or -ENOENT if the process is not in the text.
  */
@@ -46,10 +46,10 @@ int debugfs_mqds(const struct debugfs_copy *text, pid_t pid, struct observe_list
 
 /*
  * Adds an entry for each ring that is active in a slot of kfd/hqds, except that of the driver's own
- * queue (HIQ). OBSERVE_HQDS: number of its slots. The doorbell is reported, too, because it
- * distinguishes rings of two processes that have the same address. Read and write pointers are not
- * reported: those of a slot are of one XCC only and may be cut to the size of the ring. Only the
- * memory of the process has the real ones.
+ * queue (HIQ). OBSERVE_HQDS is the number of slots in which the ring is active. The doorbell is
+ * reported, too, because it distinguishes rings of two processes that have the same address. Read
+ * and write pointers are not reported: those of a slot are of one XCC only and may be cut to the
+ * size of the ring. Only the memory of the process has the real ones.
  */
 int debugfs_hqds(const struct debugfs_copy *text, struct observe_list *out,
 		 char why[static OBSERVE_WHY]);

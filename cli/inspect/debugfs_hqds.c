@@ -30,7 +30,7 @@ struct hqd_reader {
 	uint32_t gpu_id;
 	const struct topology_gpu *gpu; /* of gpu_id; NULL: its register layout is not known */
 
-	/* The slot whose registers are being read; line: its heading, words: registers so far. */
+	/* The slot whose registers are read now. line: of its heading; words: read so far. */
 	enum kind kind;
 	struct hqd_slot slot;
 	size_t line;
@@ -72,8 +72,8 @@ static void describe(struct observe_queue *queue, const struct hqd_slot *slot,
 	}
 }
 
-/* Doorbell and ring address together identify a queue: the same ring address can occur in two
- * processes. */
+/* Returns true if the entry `queue` is the ring in `slot`. Doorbell and ring address together
+ * identify a queue: the same ring address can occur in two processes. */
 static bool is_ring(const struct observe_queue *queue, const struct hqd_slot *slot)
 {
 	return queue->gpu_id == slot->gpu_id &&
@@ -177,8 +177,8 @@ static int take_head(struct hqd_reader *h, const struct lines *lines)
 	return 0;
 }
 
-/* The registers of a slot follow each other in the rows. A gap in the register numbers starts a new
- * row, so a row can be short; the offsets of the rows are not needed. */
+/* Appends a row of registers to those of the current slot. A gap in the register numbers starts a
+ * new row, so a row can be short; the offsets of the rows are not needed. */
 static int take_row(struct hqd_reader *h, const struct lines *lines, const uint32_t *row,
 		    unsigned n)
 {

@@ -36,7 +36,8 @@ static unsigned whole_dump(const struct mqds *m)
 	return m->kind == COMPUTE_QUEUE ? MQD_WORDS : SDMA_WORDS;
 }
 
-/* Add up the CU masks: the MQD of each XCC has its own part of the queue's mask. */
+/* Adds the CU masks in the current MQD to the sums of the queue: the MQD of each XCC has its own
+ * part of the queue's mask. */
 static void count_cus(struct mqds *m)
 {
 	static const uint8_t engines[] = {MQD_SE0, MQD_SE1,	MQD_SE2,     MQD_SE3,
@@ -205,8 +206,8 @@ static int take_head(struct mqds *m, const struct lines *lines, pid_t pid)
 	return 0;
 }
 
-/* Skip the lines of other processes quickly, because these can be megabytes: only a heading of a
- * process is parsed there. */
+/* Parses one line. The lines of other processes can be megabytes, so they are skipped quickly: only
+ * the heading of a process is parsed there. */
 static int take_line(struct mqds *m, const struct lines *lines, pid_t pid)
 {
 	uint32_t offset, row[LINE_WORDS];

@@ -69,7 +69,7 @@ unsigned line_row(const struct lines *lines, uint32_t *offset, uint32_t words[LI
 	return at == end ? n : 0;
 }
 
-/* Returns false if there is no number, or if it does not fit 32 bits. */
+/* Parses a number and moves *at behind it. Returns false if there is none of at most 32 bits. */
 static bool number(const char **at, const char *end, unsigned base, uint32_t *out)
 {
 	uint64_t value = 0;
@@ -129,15 +129,15 @@ static void set_ring(struct observe_queue *queue, uint64_t base, unsigned log2_d
 		observe_set(queue, OBSERVE_RING_BYTES, 4ull << log2_dw, source);
 }
 
-/* The driver's mapping of queue priorities to the three pipe priorities. */
+/* Returns the pipe priority (0 to 2) to which the driver maps a queue priority (0 to 15). */
 static uint32_t pipe_of(uint32_t priority)
 {
 	return priority < 7 ? 0 : priority < 11 ? 1 : 2;
 }
 
-/* From Linux 7.2 on the driver does not write the queue's priority, so 0 can mean that it is not
- * known. The pipe priority alone is not reported, because it has three classes only; it must match
- * the queue's priority. */
+/* Sets the priority only if it matches the pipe priority, which the driver derives from it: from
+ * Linux 7.2 on the driver does not write the queue's priority, so 0 can mean that it is not known.
+ * The pipe priority alone is not reported, because it has three classes only. */
 void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_known,
 		    enum observe_source source)
 {

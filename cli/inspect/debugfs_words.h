@@ -99,7 +99,7 @@ static inline uint64_t words_pair(const uint32_t *words)
 
 /* Returns true if the GPU is gfx9, so that the layout above is valid. gpu may be NULL. */
 bool words_known(const struct topology_gpu *gpu);
-/* Sets an address value, unless it is 0, which means that there is no address. */
+/* Sets `field` to the address `value`. Does nothing if `value` is 0: then there is no address. */
 void words_address(struct observe_queue *queue, enum observe_field field, uint64_t value,
 		   enum observe_source source);
 /* Sets type, ring, addresses and doorbell of a compute queue. hqd: the registers of a slot, or the
@@ -108,7 +108,8 @@ void words_compute(struct observe_queue *queue, const uint32_t *hqd, enum observ
 /* Returns OBSERVE_SDMA or OBSERVE_XGMI. Engine numbers continue from one node of a card to the
  * next; within a node the engines for XGMI come last. */
 enum observe_type words_engine(const struct topology_gpu *gpu, uint32_t engine);
-/* Sets type, ring, address of the read pointer and doorbell of a queue of that SDMA engine. */
+/* Sets type, ring, address of the read pointer and doorbell of a queue of SDMA engine number
+ * `engine`. words: its MQD, or the registers of its slot. */
 void words_sdma(struct observe_queue *queue, const uint32_t *words, const struct topology_gpu *gpu,
 		uint32_t engine, enum observe_source source);
 /* Sets the priority of a compute queue. zero_is_known: the driver is one that writes the priority,
@@ -117,11 +118,12 @@ void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_
 		    enum observe_source source);
 
 /*
- * Write the sentence for an error: a line that is not in the format (or cut), a structure that
- * began in `line` and has only `words` of `whole` words, and a GPU whose structures are not known.
+ * Write the sentence for an error to `why`, and return the error:
+ * words_odd_line()  -EBADMSG: the line is not in the format, or is cut
+ * words_too_few()   -EBADMSG: a structure that began in `line` has only `words` of `whole` words
+ * words_unknown()   -EOPNOTSUPP: the layout of the GPU's structures is not known
  *
- * file: "mqds" or "hqds". what: name of the structures, plural. Return -EBADMSG; words_unknown()
- * returns -EOPNOTSUPP.
+ * file: "mqds" or "hqds". what: name of the structures, plural.
  */
 int words_odd_line(const struct lines *lines, const char *file, char why[static OBSERVE_WHY]);
 int words_too_few(const char *file, size_t line, unsigned words, unsigned whole,

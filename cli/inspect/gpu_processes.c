@@ -92,8 +92,8 @@ int observe_can_list(const char *socket, char why[static OBSERVE_WHY])
 	return -ENODEV;
 }
 
-/* Check for mappings, not for an open fd: a child that only inherited the fd has no mappings of the
- * device (VM_DONTCOPY) and does not use the GPU. */
+/* Returns PROCESS_GPU_YES if the process has the device mapped. An open fd does not count: a child
+ * that only inherited it has no mappings of the device (VM_DONTCOPY) and does not use the GPU. */
 static enum process_gpu maps_device(pid_t pid)
 {
 	enum process_gpu out = PROCESS_GPU_NO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that use a GPU, without kfdsched and kfdschedd: the only reader of that list for
- * all commands. Threads: any. Ownership: gpu_processes_free() frees a list.
+ * Lists the processes that use a GPU, without kfdsched and kfdschedd. All commands take that list
+ * from here. Threads: any. Ownership: gpu_processes_free() frees a list.
  */
 #ifndef KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
 #define KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
@@ -17,18 +17,17 @@ struct gpu_processes {
 	size_t count;
 };
 
-/*
- * Joins the lists of the sources (OBSERVE_BIT() of OBSERVE_DAEMON and OBSERVE_SYSFS); the driver's
- * only if its pids are those of the caller's namespace.
- */
+/* Lists the GPU processes that the chosen `sources` report: OBSERVE_BIT(OBSERVE_DAEMON) for the
+ * daemon at `socket`, OBSERVE_BIT(OBSERVE_SYSFS) for the driver. The driver is left out if its pids
+ * are not those of the caller's pid namespace. */
 void gpu_processes_read(unsigned sources, const char *socket, struct gpu_processes *out);
-/* Reads the driver's list as it is: in the driver's numbering, in no order, with kfdsched and
- * kfdschedd. */
+/* Reads the driver's list unchanged: with pids as the driver numbers them, not sorted, and with
+ * kfdsched and kfdschedd. */
 void gpu_processes_of_driver(struct gpu_processes *out);
 void gpu_processes_free(struct gpu_processes *list);
 bool gpu_processes_has(const struct gpu_processes *list, pid_t pid);
 /*
- * Checks whether the list of both sources can be complete here.
+ * Checks whether driver and daemon together can list all GPU processes here.
  *
  * Returns 0 if the driver's list is complete or a daemon replies. On error `why` is a sentence
  * without a full stop that contains what to do:
@@ -38,11 +37,9 @@ bool gpu_processes_has(const struct gpu_processes *list, pid_t pid);
 int observe_can_list(const char *socket, char why[static OBSERVE_WHY]);
 
 enum process_gpu { PROCESS_GPU_UNKNOWN, PROCESS_GPU_NO, PROCESS_GPU_YES };
-/*
- * Checks whether the process uses an AMD GPU. If the driver's pids are those of the caller's pid
- * namespace, its list decides. Otherwise the process must have /dev/kfd mapped, which is visible
- * only for processes that the caller may read; else PROCESS_GPU_UNKNOWN.
- */
+/* Checks whether the process uses an AMD GPU. If the driver's pids are those of the caller's pid
+ * namespace, the driver's list decides. Otherwise a process that has /dev/kfd mapped uses a GPU;
+ * PROCESS_GPU_UNKNOWN if the caller may not read its mappings. */
 enum process_gpu process_gpu(pid_t pid);
 /*
  * Returns true for a process of kfdsched or kfdschedd, recognised by its exact name

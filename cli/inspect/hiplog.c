@@ -29,7 +29,7 @@ static void skip_blanks(struct rest *rest)
 		rest->at++;
 }
 
-/* Skip everything up to and including the first occurrence of the word. */
+/* Skips everything up to the end of the next `word`. Returns false if there is none. */
 static bool skip_to(struct rest *rest, const char *word, size_t length)
 {
 	const char *found = memmem(rest->at, (size_t)(rest->end - rest->at), word, length);
@@ -88,7 +88,7 @@ static bool hex(struct rest *rest, uint64_t *out)
 	return take(rest, WORD("0x")) && hex_digits(rest, out);
 }
 
-/* Read an address. 0 is ignored: the runtime prints it if it has no address. */
+/* Reads an address, unless it is 0: the runtime prints 0 if it has no address. */
 static void address(struct rest *rest, uint64_t *out, unsigned *has, unsigned bit)
 {
 	uint64_t value;
@@ -105,7 +105,7 @@ static void number(struct rest *rest, uint64_t *out, unsigned *has, unsigned bit
 		*has |= bit;
 }
 
-/* Parse the prefix ":LEVEL:FILE  :LINE: TIME us: ". The message can follow it directly. */
+/* Parses the prefix ":LEVEL:FILE  :LINE: TIME us: ". The message can follow it directly. */
 static bool prefix(struct rest *rest, struct hiplog_record *out)
 {
 	const char *colon;
@@ -130,9 +130,9 @@ static bool prefix(struct rest *rest, struct hiplog_record *out)
 	return take(rest, WORD(": ")) && decimal(rest, &out->us) && take(rest, WORD(" us: "));
 }
 
-/* Parse "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing. Returns
- * true for the forms that start with "[pid:": HIP 5.7 and later write these, older versions do
- * not. */
+/* Parses "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing.
+ * Returns true for the forms that start with "[pid:": HIP 5.7 and later write these, older versions
+ * do not. */
 static bool read_process(struct rest *rest, struct hiplog_record *out)
 {
 	struct rest at = *rest;
@@ -158,7 +158,7 @@ static bool read_process(struct rest *rest, struct hiplog_record *out)
 	return bracket;
 }
 
-/* Skip blanks and terminal colour sequences: the runtime colours function names, and the program
+/* Skips blanks and terminal colour sequences: the runtime colours function names, and the program
  * that stored the log may have added colours, too. */
 static void skip_colours(struct rest *rest)
 {
@@ -176,7 +176,7 @@ static void skip_colours(struct rest *rest)
 	}
 }
 
-/* Take the text up to the first `stop` character as a name. Returns false if there is none. */
+/* Takes the text up to the next `stop` character as a name. Returns false if there is none. */
 static bool name_until(struct rest *rest, struct hiplog_text *name, char stop)
 {
 	const char *end = memchr(rest->at, stop, (size_t)(rest->end - rest->at));
@@ -188,7 +188,7 @@ static bool name_until(struct rest *rest, struct hiplog_text *name, char stop)
 	return true;
 }
 
-/* Read rptr and wptr. They are at the end of a long line, so it is searched from its end. */
+/* Reads rptr and wptr. They are at the end of a long line, so it is searched from its end. */
 static void pointers(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->end;
@@ -210,7 +210,7 @@ static void pointers(struct rest *rest, struct hiplog_record *out)
 	}
 }
 
-/* Parse "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1, wptr=2]".
+/* Parses "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1, wptr=2]".
  * bracket: result of read_process(). */
 static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
@@ -259,7 +259,7 @@ static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 		out->kind = HIPLOG_PACKET;
 }
 
-/* Parse "... with size 4096 with priority 1, cooperative: 0". */
+/* Parses "... with size 4096 with priority 1, cooperative: 0". */
 static void created(struct rest *rest, struct hiplog_record *out)
 {
 	uint64_t cooperative;
@@ -275,7 +275,7 @@ static void created(struct rest *rest, struct hiplog_record *out)
 	}
 }
 
-/* Parse "[space]0x7f00 (2)": hardware queue and number of streams. */
+/* Parses "[space]0x7f00 (2)": hardware queue and number of streams. */
 static void references(struct rest *rest, struct hiplog_record *out, enum hiplog_kind kind)
 {
 	skip_blanks(rest);
@@ -306,7 +306,7 @@ static void pool(struct rest *rest, struct hiplog_record *out)
 	out->kind = HIPLOG_POOL;
 }
 
-/* Parse "HSA [Async ]Copy ... completion_signal=". Other lines about the same copy have no signal;
+/* Parses "HSA [Async ]Copy ... completion_signal=". Other lines about the same copy have no signal;
  * they only describe how it is done, and are not counted as a copy. */
 static void copy(struct rest *rest, struct hiplog_record *out)
 {
@@ -332,7 +332,7 @@ static void aborted(struct rest *rest, struct hiplog_record *out)
 	out->name = (struct hiplog_text){rest->at, (size_t)(rest->end - rest->at)};
 }
 
-/* Parse "hipMalloc ( ... )" or "hipMalloc: Returned hipSuccess : ...: duration: 18 us". */
+/* Parses "hipMalloc ( ... )" or "hipMalloc: Returned hipSuccess : ...: duration: 18 us". */
 static void function(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->at;
@@ -398,8 +398,8 @@ static void read_s(struct rest *rest, struct hiplog_record *out, bool bracket)
 	}
 }
 
-/* Parse the message. Its first letter selects the candidates, because most kinds start with a word
- * of their own. */
+/* Parses the message behind the prefix. Its first letter selects the parsers that are tried,
+ * because most kinds start with a word of their own. */
 static void message(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	if (rest->at == rest->end)

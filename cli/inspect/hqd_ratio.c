@@ -13,7 +13,8 @@ static uint32_t xccs_of(const struct topology_gpu *gpus, size_t n, uint32_t gpu_
 	return gpu ? gpu->xccs : 0;
 }
 
-/* none_is_zero: all slots were read, so a queue without OBSERVE_HQDS is in no slot. */
+/* Adds one queue to the counts of its GPU. none_is_zero: all slots were read, so a queue without
+ * OBSERVE_HQDS is in no slot; otherwise its number of slots is not known. */
 static void count(struct ratio *ratio, const struct observe_queue *queue, uint32_t xccs,
 		  bool none_is_zero)
 {

@@ -159,7 +159,7 @@ static void query_all(struct observer *observer, struct observation *out)
 	}
 }
 
-/* Keep only the hardware slots that hold a queue of this process. Registers do not name a process,
+/* Keeps only the hardware slots that hold a queue of this process. Registers do not name a process,
  * so the slots are compared by doorbell with the MQDs of the process; without MQDs, by the ring
  * addresses of its queues. */
 static void keep_own_hqds(struct observation *out)

@@ -34,13 +34,13 @@ struct observe_options {
 	pid_t pid;	    /* pid in the caller's pid namespace */
 	unsigned sources;   /* OBSERVE_BIT()s; 0: OBSERVE_ALL */
 	const char *socket; /* daemon's socket; NULL: libkfdsched's default. Kept, not copied */
-	/* Another observer with the same socket, which must stay open longer; NULL: none. The two
-	 * share debugfs texts of the last 200 ms, because on hardware reading debugfs reads
+	/* An observer with the same socket that stays open longer than this one; NULL: none. Both
+	 * then share debugfs texts of the last 200 ms, because on hardware reading debugfs reads
 	 * registers, and the knowledge whether the daemon runs in another pid namespace. */
 	struct observer *beside;
 };
 
-/* A process that does not exist is reported by the first sample. */
+/* Opens an observer. If the process does not exist, the first observe_sample() returns -ESRCH. */
 struct observer *observe_open(const struct observe_options *options);
 void observe_close(struct observer *observer); /* NULL is allowed */
 

@@ -38,7 +38,8 @@ static void read_command(pid_t pid, char out[static PROCESS_COMMAND])
 	plain_ascii(out);
 }
 
-/* /proc shows nothing of this process. kill() distinguishes a hidden process from a missing one. */
+/* Returns the error for a process of which /proc shows nothing: kill() distinguishes a hidden
+ * process (-EACCES) from a missing one (-ESRCH). */
 static int no_such(pid_t pid)
 {
 	return kill(pid, 0) == 0 || errno == EPERM ? -EACCES : -ESRCH;

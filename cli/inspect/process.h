@@ -132,12 +132,9 @@ void container_read(pid_t pid, unsigned depth, struct container *out);
 
 /* ---- names of containers ---- */
 
-/*
- * Only the container engines have names of containers, so docker, podman or crictl is run, if
- * it is in PATH: without a shell, and for at most two seconds. Their output is not trusted: it is
- * used only if it has the form of a name.
- * Threads: one at a time.
- */
+/* Only container engines know the names of containers, so docker, podman or crictl is run, if it is
+ * in PATH: without a shell, and for at most two seconds. Their output is not trusted: it is used
+ * only if it has the form of a name. Threads: one at a time. */
 
 /* Cache of the results by container id, so that the engine is run once for each id. */
 struct container_names;
@@ -160,10 +157,9 @@ int container_names_query(struct container_names *names, struct container *conta
  * command that is not in PATH are kept. */
 void container_names_retry(struct container_names *names);
 
-/*
- * Returns true if a user means this container by `text`: the first digits of its id (at least
- * CONTAINER_PREFIX_MIN), the uid of its pod, or its name. For the name the engine may be queried.
- */
+/* Returns true if `text` names this container: it is the first digits of its id (at least
+ * CONTAINER_PREFIX_MIN), the uid of its pod, or its name. To compare the name, the engine may be
+ * queried. */
 #define CONTAINER_PREFIX_MIN 4u
 bool container_names_fit(struct container_names *names, struct container *container,
 			 const char *text);

@@ -222,14 +222,15 @@ static struct observe_queue *exactly(const struct observe_list *into,
 	return found;
 }
 
-/* true: `entry` may be `queue`, because no source has reported the ring address of `queue`. */
+/* Returns true if `entry` may be the same queue as `queue`: they are alike, and no source has
+ * reported the ring address of `queue`, which would decide it. */
 static bool may_be(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	return queue->id != OBSERVE_NO_ID && !observe_known(queue, OBSERVE_RING_ADDRESS) &&
 	       observe_alike(queue, entry);
 }
 
-/* Remove from *common each value that *other does not have, too. */
+/* Removes from *common each value that *other does not have as well. */
 static void keep_common(struct observe_queue *common, const struct observe_queue *other)
 {
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
@@ -239,9 +240,10 @@ static void keep_common(struct observe_queue *common, const struct observe_queue
 	common->source_mask |= other->source_mask;
 }
 
-/* Join entries to queues by observe_alike(), if there are as many of one as of the other. It is not
- * known which entry is which queue, but a value that all entries have in common is valid for each
- * queue. done[i]: entry i is joined. Returns false if the numbers differ. */
+/* Joins the entries that are alike (observe_alike()) to from->queue[first] to the queues that are
+ * alike, if there are as many entries as queues. It is not known which entry is which queue, but a
+ * value that all entries have in common is valid for each queue. done[i]: entry i is joined.
+ * Returns false, and joins nothing, if the numbers differ. */
 static bool join_alike(struct observe_list *into, const struct observe_list *from, size_t first,
 		       bool *done)
 {

@@ -128,10 +128,9 @@ static inline bool observe_known(const struct observe_queue *queue, enum observe
 {
 	return queue->field[field].source != OBSERVE_NO_SOURCE;
 }
-/*
- * Sets a value, unless a value of an equal or smaller source is there. Exception: the type "aql" or
- * "pm4" always replaces the type "compute", because it is more exact.
- */
+/* Sets a value, unless the queue has one from the same source or from a source with a smaller
+ * number. Exception: the type "aql" or "pm4" always replaces the type "compute", because it is more
+ * exact. */
 void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t value,
 		 enum observe_source source);
 
@@ -149,10 +148,11 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
  * An entry without an id that matches no queue is counted in *unmatched.
  */
 void observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
-/* Returns true if both queues have that value, and it is the same. */
+/* Returns true if `field` is known of both queues and has the same value. */
 bool observe_same(const struct observe_queue *a, const struct observe_queue *b,
 		  enum observe_field field);
-/* The weakest match: same node, same kind of engine and same ring size. */
+/* Returns true if both queues have the same node, kind of engine (compute or not) and ring size.
+ * This is the weakest match: different queues can have all three in common. */
 bool observe_alike(const struct observe_queue *a, const struct observe_queue *b);
 /* Joins one entry, which may belong to another process, to the queue with the same id, doorbell or
  * ring address. Returns false if there is no such queue. */

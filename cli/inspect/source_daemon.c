@@ -17,8 +17,8 @@
 #include "common/proc.h"
 #include "include/kfdsched.h"
 
-/* If the namespace of another user's process may not be read, it is taken as the same, because the
- * process has a pid here. */
+/* Returns true if `pid` is a process of the caller's pid namespace. If its namespace may not be
+ * read (process of another user), it is taken as the same, because the process has a pid here. */
 static bool same_namespace(pid_t pid)
 {
 	uint64_t its = proc_namespace(pid, "pid");
@@ -26,8 +26,8 @@ static bool same_namespace(pid_t pid)
 	return !its || its == proc_namespace(0, "pid");
 }
 
-/* A daemon outside of the caller's container has other pids for the same processes. Without this
- * check it would be queried about the wrong process. */
+/* Returns true if the daemon runs in another pid namespace. Such a daemon, outside of the caller's
+ * container, has other pids for the same processes, so it would be queried about the wrong one. */
 bool source_daemon_counts_otherwise(const char *path)
 {
 	const char *named = getenv("KFDSHIM_SOCKET");
@@ -51,8 +51,8 @@ bool source_daemon_counts_otherwise(const char *path)
 	return peer.pid == 0 || (peer.pid > 0 && !same_namespace(peer.pid));
 }
 
-/* Add the values that a queue of the status and a queue of the shared memory have in common.
- * Returns NULL if `json` is no queue. */
+/* Adds a queue with the values that the daemon's status and the dump of the shared memory have in
+ * common. Returns NULL if `json` is no queue. */
 static struct observe_queue *add(struct observe_list *list, const json_t *json,
 				 enum observe_source source)
 {
@@ -84,8 +84,8 @@ static struct observe_queue *add(struct observe_list *list, const json_t *json,
 	return queue;
 }
 
-/* Only the levels trap and self suspend queues, and compute queues only. During a transition
- * (suspending, resuming) it is not known whether a queue is suspended, so nothing is set. */
+/* Sets whether the queue is suspended. Only the levels trap and self suspend queues, and compute
+ * queues only. During a transition (suspending, resuming) it is not known, so nothing is set. */
 static void set_suspended(struct observe_queue *queue, const json_t *process)
 {
 	const char *state = json_string_value(json_object_get(process, "state"));
@@ -133,7 +133,7 @@ static void read_shm(const json_t *root, struct observe_list *daemon, struct obs
 	}
 }
 
-/* A process without the shim has no shared memory. The daemon reports the queues that it found. */
+/* Adds the queues that the daemon found in a process without the shim, so without shared memory. */
 static void read_external(const json_t *root, struct observe_list *daemon)
 {
 	const json_t *process = json_object_get(root, "process"), *json;
@@ -151,8 +151,8 @@ static void read_external(const json_t *root, struct observe_list *daemon)
 	}
 }
 
-/* The faults that the daemon's session has seen. A queue without an entry stays unknown: the
- * session has no faults from before it, and its last snapshot can be old. */
+/* Adds the faults that the daemon's debug session has seen. A queue without an entry stays unknown:
+ * the session has no faults from before it, and its last snapshot can be old. */
 static void read_exceptions(const json_t *process, struct observe_list *daemon)
 {
 	const json_t *entry;
@@ -209,8 +209,8 @@ const json_t *source_daemon_process(const json_t *status, bool otherwise, pid_t 
 	return NULL;
 }
 
-/* Returns the daemon's pid of a process of the caller's namespace; 0: the daemon does not know
- * it. */
+/* Returns the pid in the daemon's namespace of process `pid` of the caller's namespace; 0 if the
+ * daemon does not know the process. */
 static pid_t number_there(struct kfdsched *queried, pid_t pid)
 {
 	json_t *status = all_processes(queried);

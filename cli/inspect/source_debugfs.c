@@ -67,7 +67,7 @@ const char *source_debugfs_text(const struct source_debugfs *debugfs, enum obser
 	return text->at;
 }
 
-/* Write the reason for which a debugfs file cannot be read. Returns -error. */
+/* Writes the reason for which a debugfs file cannot be read. Returns -error. */
 static int no_file(const char *name, int error, char *why)
 {
 	if (error == ENOENT && access(DEBUGFS "/kfd", F_OK) == 0)

@@ -40,7 +40,7 @@ static void add_queue(struct observe_list *out, const struct kfdabi_queue_snapsh
 			    OBSERVE_TRAP);
 }
 
-/* Convert errors of trap_list_queues() to those of sources.h: -EBUSY if the process has a session
+/* Converts errors of trap_list_queues() to those of sources.h: -EBUSY if the process has a session
  * or is traced, -ENOENT if it has ended or does not use the driver. */
 static int error_of(int error)
 {

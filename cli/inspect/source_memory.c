@@ -23,7 +23,7 @@
 #define HEADER_PAYLOAD 24u
 #define ALL_EXCEPTIONS (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
-/* Returns the bytes of one step of the queue's pointers; 0: not known. */
+/* Returns the unit of the queue's read and write pointers in bytes; 0: not known. */
 static uint64_t pointer_scale(const struct observe_queue *queue)
 {
 	if (!observe_known(queue, OBSERVE_TYPE))

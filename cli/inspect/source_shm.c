@@ -68,8 +68,8 @@ void source_shm_free(struct source_shm *shm)
 	free(shm);
 }
 
-/* Check which process holds the lock: the process also has the files of its peers open, and between
- * fork and exec that of its parent. */
+/* Returns true if the process holds the lock on the file, which shows that the file is its own: it
+ * also has the files of its peers open, and between fork and exec that of its parent. */
 static bool is_shm_of(int fd, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -83,7 +83,7 @@ static bool is_shm_size(size_t size)
 	       size == client_shm_bytes(CLIENT_SHM_OLDEST);
 }
 
-/* Open the file behind an fd of the process, if its name and size are those of a struct client_shm
+/* Opens the file behind an fd of the process, if its name and size are those of a struct client_shm
  * and the process holds the lock on it. Returns the new fd, or -1. */
 static int open_shm(struct proc_files *files, int directory, const char *name)
 {
@@ -200,9 +200,10 @@ static int read_shm(const struct client_shm *shm, struct observe_list *out, WHY)
 	return 0;
 }
 
-/* Copy the file as it was between two changes of its queues. The shim sets another generation at
- * the end of each change. So the copy is consistent if the generation in the file is that of the
- * copy after copying; and as long as that stays the same, an old copy is still current. */
+/* Copies the file as it was between two changes of its queues. The shim changes queue_generation at
+ * the end of each change. So the copy is consistent if, after copying, the file still has the
+ * generation of the copy; and while the generation stays the same, an old copy is current. Returns
+ * false if the file cannot be read, or changed during all TRIES attempts. */
 static bool copy_shm(struct source_shm *shm)
 {
 	uint32_t generation;

@@ -22,25 +22,27 @@
  * Queries the daemon for the process. *daemon gets what the daemon knows itself, *shm what it read
  * in the client's shared memory (struct client_shm).
  *
- * socket: NULL: libkfdsched's default. otherwise: result of source_daemon_counts_otherwise(). If
- * true, the daemon's own pid of the process is found first, in its list of all processes, which has
- * both pids of each. -EPROTO: the daemon's reply has another format.
+ * pid: in the caller's pid namespace. socket: NULL: libkfdsched's default. otherwise: the daemon is
+ * in another pid namespace (source_daemon_counts_otherwise()). Then its pid of the process is first
+ * looked up in its list of all processes, which has both pids of each process. -EPROTO: the
+ * daemon's reply has another format.
  */
 int source_daemon(const char *socket, bool otherwise, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *shm, WHY);
 /* Returns true if the daemon runs in another pid namespace, so that its pids differ from the
  * caller's. Returns false also if no daemon is there. */
 bool source_daemon_counts_otherwise(const char *socket);
-/* Returns the pid in the caller's namespace of an entry of the daemon's process list, or 0 if the
- * process is of another pid namespace. */
+/* Returns the pid, in the caller's pid namespace, of an entry of the daemon's process list; 0 if
+ * the process is in another namespace than the caller. otherwise: as in source_daemon(). */
 pid_t source_daemon_number(const json_t *process, bool otherwise);
-/* Returns the entry of the process in the daemon's status of all processes, or NULL. */
+/* Returns the entry of process `pid` (of the caller's pid namespace) in the daemon's status of all
+ * processes, or NULL. otherwise: as in source_daemon(). */
 const json_t *source_daemon_process(const json_t *status, bool otherwise, pid_t pid);
 /* Returns the client shared memory in the daemon's reply about one process, or NULL. A daemon from
  * before 0.1.0 names it "lane". */
 json_t *source_daemon_shm(const json_t *reply);
-/* Writes the pids in the caller's namespace of all processes that the daemon knows, at most `max`.
- * Returns their number; 0 also if the daemon does not reply. */
+/* Writes to `out` the pids, in the caller's namespace, of all processes that the daemon knows, at
+ * most `max`. Returns their number; 0 also if the daemon does not reply. */
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
 
 /*
@@ -54,8 +56,8 @@ struct source_shm *source_shm_new(void);
 void source_shm_free(struct source_shm *shm); /* NULL is allowed */
 int source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY);
 
-/* Opens a debug session, takes a snapshot and ends the session. -EBUSY: another debugger or the
- * daemon has a session on the process, or traces it. */
+/* Opens a debug session on the process, reads its queues from a queue snapshot, and ends the
+ * session. -EBUSY: another debugger or the daemon has a session on the process, or traces it. */
 int source_trap(pid_t pid, struct observe_list *out, WHY);
 
 /* Reads sysfs, with a cache between samples. host_pid: pid in the driver's numbering; 0: not known,
@@ -79,7 +81,7 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 struct source_debugfs;
 struct source_debugfs *source_debugfs_new(void);
 void source_debugfs_free(struct source_debugfs *debugfs); /* NULL is allowed */
-/* From now on a text that was read within the last 200 ms is not read again. Returns `debugfs`. */
+/* Makes the readers reuse a text that was read within the last 200 ms. Returns `debugfs`. */
 struct source_debugfs *source_debugfs_share(struct source_debugfs *debugfs);
 int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
@@ -92,10 +94,10 @@ const char *source_debugfs_text(const struct source_debugfs *debugfs, enum obser
  * queues in *list that have their addresses, and the faults that the driver has reported to the
  * runtime. Sets OBSERVE_WPTR, OBSERVE_RPTR and OBSERVE_EXCEPTIONS. */
 int source_memory(pid_t pid, struct observe_list *list, WHY);
-/* Sets OBSERVE_BACKLOG_BYTES of each queue whose two pointers are known from the same source. */
+/* Sets OBSERVE_BACKLOG_BYTES of queues whose read and write pointer are from the same source. */
 void observe_backlog(struct observe_list *list);
-/* Sets the number of slots to 0 for each queue with a known ring that was found in no slot. To be
- * called if all slots were read: such a queue is not on the GPU now. */
+/* Sets OBSERVE_HQDS, the number of slots, to 0 for each queue with a known ring that was found in
+ * no slot. To be called only if all slots were read: then such a queue is not on the GPU now. */
 void observe_none_active(struct observe_list *list);
 
 #endif

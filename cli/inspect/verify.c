@@ -46,7 +46,7 @@ static void set_reported(struct verify_row *row, enum observe_source source,
 	row->by[source] = entry;
 }
 
-/* The entry has the id of the row or, without an id, fits(). */
+/* Returns true if the entry has context and id of the row, or has no id and fits(). */
 static bool is_of_row(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return entry->id != OBSERVE_NO_ID
@@ -54,8 +54,8 @@ static bool is_of_row(const struct verify_row *row, const struct observe_queue *
 		       : fits(row->queue, entry);
 }
 
-/* The entry has the same addresses of write and read pointer as the row. The ring addresses may
- * differ: that is a difference to report, not another queue. */
+/* Returns true if the entry has the same addresses of write and read pointer as the row. The ring
+ * addresses may differ: that is a difference to report, not another queue. */
 static bool has_pointers_of(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return row->queue->gpu_id == entry->gpu_id &&
@@ -63,22 +63,22 @@ static bool has_pointers_of(const struct verify_row *row, const struct observe_q
 	       observe_same(row->queue, entry, OBSERVE_RPTR_ADDRESS);
 }
 
-/* The row may be this entry: same node, engine and ring size, and no source has reported its ring
- * address. */
+/* Returns true if the entry may belong to the row: same node, engine and ring size, and no source
+ * has reported the ring address of the row. */
 static bool is_alike_row(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return row->queue->id != OBSERVE_NO_ID &&
 	       !observe_known(row->queue, OBSERVE_RING_ADDRESS) && observe_alike(row->queue, entry);
 }
 
-/* The hardware slot fits the MQD of the row, for a queue whose ring address only debugfs knows. */
+/* Returns true if the slot fits() the MQD of a row whose ring address only debugfs knows. */
 static bool fits_descriptor(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return row->by[OBSERVE_MQD] && fits(row->by[OBSERVE_MQD], entry);
 }
 
-/* Finds the row of an entry by that criterion. A row that already has an entry of this source is
- * skipped. */
+/* Returns the first row for which is_row() accepts the entry, or NULL. A row that already has an
+ * entry of this source is skipped. */
 static struct verify_row *
 find_row(struct verify *v, const struct observe_queue *entry, enum observe_source source,
 	 bool (*is_row)(const struct verify_row *row, const struct observe_queue *entry))
@@ -122,8 +122,8 @@ static bool is_placed(const struct verify *v, const struct observe_queue *entry,
 	return false;
 }
 
-/* Place the entries that can be identified first. The others are placed by weaker criteria in the
- * rows that remain. */
+/* Places the entries in rows: first those that is_of_row() identifies, then the others by weaker
+ * criteria in the rows that remain. */
 static void place_all(struct verify *v, const struct observe_list *list, enum observe_source source)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -232,8 +232,9 @@ static bool agree(enum observe_field field, uint64_t a, uint64_t b)
 	return a == b;
 }
 
-/* While level weight holds a process, the shim sets the lowest priority for its queues in the
- * driver, but reports to the daemon and in its shared memory the priority that the process set. */
+/* Returns true if the two priorities differ only because level weight holds the process: the shim
+ * then sets the lowest priority for its queues in the driver, but reports to the daemon and in its
+ * shared memory the priority that the process set. */
 static bool is_lowered(enum observe_field field, enum observe_source a, enum observe_source b,
 		       uint64_t value_b)
 {
@@ -301,8 +302,9 @@ static void compare_count(struct verify *v, const struct verify_row *row, uint32
 	out->value_b = entry->field[field].value;
 }
 
-/* Returns the independent sources. The daemon is not one beside the client's shared memory, because
- * it reads that memory. Hardware slots are not one, because they hold mapped queues only. */
+/* Returns the OBSERVE_BIT()s of the sources that replied and are independent of each other. The
+ * daemon is left out beside the client's shared memory, because it reads that memory; hardware
+ * slots are left out, because they hold mapped queues only. */
 static uint32_t witnesses(const struct observation *seen)
 {
 	uint32_t sources = 0;

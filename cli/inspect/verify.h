@@ -82,7 +82,8 @@ struct verify {
  */
 void verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
 		    size_t n_gpus, struct verify *out);
-/* Removes from *now the differences that *before does not have. Their values are not compared. */
+/* Removes from *now each difference that *before does not have. Two differences count as the same
+ * even if their values differ. */
 void verify_keep(struct verify *now, const struct verify *before);
 /* Frees the memory of a comparison and zeroes it. */
 void verify_free(struct verify *verify);
