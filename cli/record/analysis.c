@@ -123,7 +123,7 @@ static bool add_packets(const struct observe_queue *queue, uint64_t *packets)
 
 /* ---- nodes ---- */
 
-/* Finds or adds the node. NULL: there is no room for more nodes. */
+/* Returns the node with that gpu_id, and adds it if it is new. NULL: there is no room for it. */
 static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
 {
 	for (size_t i = 0; i < a->nodes; i++)
@@ -314,7 +314,7 @@ static struct analysed_queue *queue_of(struct analysed_process *p, const struct 
 	return &p->queue[low];
 }
 
-/* Adds what a sample has of one queue; without an id, it cannot be followed over time. */
+/* Adds a queue of a sample, unless it has no id: then it cannot be followed over time. */
 static void take_queue(struct analysed_process *p, const struct observe_queue *seen)
 {
 	uint64_t packets = 0;
@@ -357,7 +357,7 @@ static void take_backlog(struct analysed_process *p, const struct observe_list *
 		backlog_add(&p->backlog, packets);
 }
 
-/* Adds what a sample has of one process: times, name, ids, settings and backlog of its queues. */
+/* Adds one process of a sample: times, name, ids, settings and backlog of its queues. */
 static void take_process(struct analysis *a, const struct recorded_process *seen, double seconds)
 {
 	struct analysed_process *p = process_of(a, seen);
@@ -376,7 +376,7 @@ static void take_process(struct analysis *a, const struct recorded_process *seen
 
 /* ---- the course of the count ---- */
 
-/* Merges a later point into an earlier one. */
+/* Merges a later point of the curve into an earlier one. */
 static void join(struct analysed_point *into, const struct analysed_point *other)
 {
 	into->to = other->to;
@@ -414,7 +414,7 @@ static void add_point(struct analysis *a, double seconds, size_t queues)
 
 /* ---- a sample ---- */
 
-/* Counts the queues of other processes, in a sample from before or after the recorded command. */
+/* Counts other processes and their queues, in a sample before or after the recorded command. */
 static void take_others(struct analysed_others *out, const struct recorded_sample *sample)
 {
 	*out = (struct analysed_others){.known = true, .processes = sample->count};

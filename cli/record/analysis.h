@@ -156,7 +156,7 @@ bool analysis_is_setting(enum observe_field field);
 /* Prints the queue count over time as a text chart of at most 8 rows and 60 columns. Prints
  * nothing if no sample has a count. */
 void analysis_chart(const struct analysis *analysis, FILE *out);
-/* Writes the same curve as self-contained SVG. */
+/* Writes the queue count over time as a self-contained SVG plot. */
 void analysis_svg(const struct analysis *analysis, const char *title, FILE *out);
 /* Prints the nodes as a table on stdout. */
 void analysis_node_table(const struct analysis *analysis);
@@ -166,12 +166,12 @@ json_t *analysis_conclusion(const struct analysis *analysis);
  * the recording itself, which the caller adds. The caller owns the object. */
 json_t *analysis_json(const struct analysis *analysis);
 /*
- * Reads a whole recording into the analysis; one that was cut off or is damaged as far as it can be
- * read. `name`: the recording in messages. The caller closes *out, also after an error.
+ * Reads a whole recording into the analysis; if it was cut off or is damaged, the part that can be
+ * read. `name`: name of the recording in messages. The caller closes *out, also after an error.
  * Returns CLI_DONE; or CLI_FAILED, after one line on stderr, also if it has no complete sample.
  */
 int analyze_read(const struct cli_command *cmd, const char *dir, const char *name,
 		 struct analysis *analysis, struct recording **out);
-extern const struct field fields_settings_row[], fields_gpu_user_row[]; /* of tables */
+extern const struct field fields_settings_row[], fields_gpu_user_row[]; /* rows of tables */
 
 #endif

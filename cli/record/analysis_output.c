@@ -84,7 +84,8 @@ static const char style[] = ".line{stroke:#0e9384;stroke-width:2;fill:none}"
 			    ".area{fill:#0e9384;opacity:.18}\n";
 static const char dark[] = ".line{stroke:#1fb5a3}.area{fill:#1fb5a3}";
 
-/* Maps seconds and queue counts to pixels. `top`: the count at the upper edge of the plot. */
+/* x_of() returns the x coordinate of a time, y_of() the y coordinate of a queue count. `top`: the
+ * count at the upper edge of the plot. */
 static double x_of(const struct analysis *a, double seconds)
 {
 	double first = a->point[0].from, range = a->point[a->points - 1].to - first;
@@ -100,7 +101,7 @@ static double y_of(double queues, double top)
 	return HEIGHT - BOTTOM - queues / top * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Writes the corners of the curve: each point is a level line up to the start of the next one. */
+/* Writes the corners of the curve: a horizontal line from each point to the start of the next. */
 static void steps(const struct analysis *a, double top, FILE *out)
 {
 	for (size_t i = 0; i < a->points; i++) {
@@ -111,7 +112,7 @@ static void steps(const struct analysis *a, double top, FILE *out)
 	}
 }
 
-/* Draws a grid line for every whole step of at least one queue. */
+/* Draws a labelled grid line for each step of the queue axis. A step is at least one queue. */
 static void queues_axis(double top, FILE *out)
 {
 	double step = fmax(svg_step(top, STEPS), 1);
@@ -258,8 +259,8 @@ static void print_ratio(const struct analysis *a, size_t first, json_t *list)
 			    where, least, most);
 }
 
-/* Adds the ratio of HQDs to queues, one sentence for all nodes that are alike, and a sentence for
- * each node with more compute queues than slots. */
+/* Adds the ratio of HQDs to queues, in one sentence for all nodes with the same ratio, and a
+ * sentence for each node with more compute queues than slots. */
 static void print_mapping(const struct analysis *a, json_t *list)
 {
 	bool any = false;
@@ -340,7 +341,7 @@ json_t *analysis_conclusion(const struct analysis *a)
 
 /* ---- JSON ---- */
 
-/* The slots of each queue, as a ratio: "1:4", or "1:2 to 1:4". */
+/* Formats the number of hardware slots of each queue as a ratio: "1:4", or "1:2 to 1:4". */
 static const char *per_queue_cell(char text[FIELD_CELL], const json_t *node)
 {
 	const json_t *each = json_object_get(node, "hqds_per_queue");
@@ -353,7 +354,7 @@ static const char *per_queue_cell(char text[FIELD_CELL], const json_t *node)
 	return text;
 }
 
-/* How many compute queues had a slot in each XCC, as "XCC:QUEUES": "0:3 1:3 2:3 3:3". */
+/* Formats how many compute queues had a slot in each XCC, as "XCC:QUEUES": "0:3 1:3 2:3 3:3". */
 static const char *xccs_cell(char text[FIELD_CELL], const json_t *node)
 {
 	const json_t *xcc;
@@ -368,7 +369,7 @@ static const char *xccs_cell(char text[FIELD_CELL], const json_t *node)
 
 #include "cli/record/analysis.def"
 
-/* Returns a process: its ids over time, and each queue with the fields that had several values. */
+/* Returns a process as JSON: its ids over time, and its queues with the fields that changed. */
 static json_t *process_json(const struct analysed_process *p)
 {
 	json_t *out = sampling_json(&p->sampling), *queues = json_array();

@@ -19,7 +19,7 @@ struct analyze_options {
 
 /* ---- processes that used a GPU ---- */
 
-/* Returns the role if it is one that the daemon can give, else JSON null. */
+/* Returns `role` if it is one of the roles that the daemon reports, else JSON null. */
 static json_t *checked_role(const json_t *role)
 {
 	static const char *const roles[] = {"online", "offline", "seen"};
@@ -31,8 +31,9 @@ static json_t *checked_role(const json_t *role)
 	return json_null();
 }
 
-/* Copies the list of a recording, which can come from anywhere: entries without a valid pid are
- * left out, a comm is cut and its control characters are replaced, an unknown role becomes null. */
+/* Copies the list of GPU users of a recording, which can come from anywhere: entries without a
+ * valid pid are left out, a comm is cut and its control characters are replaced, an unknown role
+ * becomes null. */
 static json_t *gpu_users_read(const json_t *list)
 {
 	json_t *out = json_is_array(list) ? json_array() : json_null();
@@ -69,7 +70,7 @@ static bool has(const json_t *list, const json_t *process)
 	return false;
 }
 
-/* Adds the process as a row that has whether it is in each list; null: the list is not known. */
+/* Adds the process as a row that shows whether each list has it; null: the list is not known. */
 static void add_row(json_t *rows, const json_t *process, const json_t *begin, const json_t *end)
 {
 	json_t *row = json_copy((json_t *)(uintptr_t)process);
@@ -90,7 +91,7 @@ static void gpu_users_table(const json_t *begin, const json_t *end)
 	size_t i;
 
 	json_array_foreach(begin, i, process) add_row(rows, process, begin, end);
-	/* One whose name or role has changed meanwhile has two rows. */
+	/* A process whose name or role has changed meanwhile has two rows. */
 	json_array_foreach(end, i, process)
 	{
 		if (!has(begin, process))
@@ -251,7 +252,7 @@ static void show_head(const char *dir, const struct recording *r, const struct a
 		       json_integer_value(word));
 }
 
-/* Returns the analysis with the keys about the recording itself added. */
+/* Returns the analysis as JSON, with the keys about the recording itself added. */
 static json_t *whole_json(const char *dir, const struct recording *r, const struct analysis *a)
 {
 	json_t *out = analysis_json(a);

@@ -26,7 +26,7 @@
 #define LIVE_SAMPLES 5u
 #define LIVE_US 200e3
 #define COMMAND_US 1e6 /* between the samples of a command, which are taken until it ends */
-/* Ends the words of the first command. */
+/* Argument between the first and the second command. */
 #define SECOND "::"
 
 struct job {
@@ -41,7 +41,7 @@ struct job {
 
 /* ---- a recording ---- */
 
-/* Returns a number of the recording's last line; -1: not known. */
+/* Returns the number that the last line of the recording has under `key`; -1: not known. */
 static int ended_with(const struct recording *recording, const char *key)
 {
 	const json_t *value = json_object_get(recording_ended(recording), key);
@@ -49,8 +49,8 @@ static int ended_with(const struct recording *recording, const char *key)
 	return json_is_integer(value) ? (int)json_integer_value(value) : -1;
 }
 
-/* Reads a whole recording into the analysis. One that was cut off or is damaged is used as far as
- * it can be read. */
+/* Reads a whole recording into the analysis; if it was cut off or is damaged, the part that can be
+ * read. Returns CLI_DONE or CLI_FAILED. */
 static int read_recording(struct side *side)
 {
 	struct recording *recording = NULL;
@@ -82,7 +82,8 @@ static void open_process(struct side *side, const char *socket)
 	side->observer = observe_open(&options);
 }
 
-/* Takes one sample of a running process and adds it to the analysis. */
+/* Takes one sample of a running process and adds it to the analysis. Returns CLI_DONE; or
+ * CLI_FAILED, after one line on stderr, if it has ended or no source reports its queues. */
 static int inspect(struct side *side, double seconds)
 {
 	struct recorded_process process;
@@ -102,8 +103,8 @@ static int inspect(struct side *side, double seconds)
 	return CLI_DONE;
 }
 
-/* Samples the sides that are running processes, both at the same time. A signal to stop ends it
- * early, but not before the first sample. */
+/* Samples the sides that are running processes, both at the same time. A signal to stop ends the
+ * sampling early, but not before the first sample. Returns CLI_DONE or CLI_FAILED. */
 static int watch(const struct job *job, struct side *sides)
 {
 	uint64_t interval_ns =
@@ -128,8 +129,8 @@ static int watch(const struct job *job, struct side *sides)
 
 /* ---- a recording or a process ---- */
 
-/* Opens a side. A number is a process; a directory whose name is a number has to be written with a
- * slash (./4711). */
+/* Opens one side of the comparison. `word`: a pid, or the directory of a recording; a directory
+ * whose name is a number has to be written with a slash (./4711). */
 static int take_side(const char *word, const char *socket, struct side *side)
 {
 	char errmsg[PROCESS_ERRMSG];
@@ -182,8 +183,8 @@ struct recording_process {
 	int pidfd; /* readable when it has ended; -1: it has ended and was reaped */
 };
 
-/* A signal that ends kfdsched stops the command as well: without its parent, the process that
- * records gets SIGTERM. */
+/* Starts the process that records one command. It gets SIGTERM if kfdsched dies, so that a signal
+ * that ends kfdsched stops the command as well. Returns 0 or a negative errno. */
 static int start_recording(struct recording_process *process, const struct record_options *options)
 {
 	process->pid = child_fork(SIGTERM, false);
@@ -205,7 +206,7 @@ static int start_recording(struct recording_process *process, const struct recor
 	return error;
 }
 
-/* Reaps a process that has ended. */
+/* Reaps a process that has ended, and writes its exit code to *code. */
 static void reap(struct recording_process *process, int *code)
 {
 	int status;
@@ -223,7 +224,7 @@ static void stop_both(const struct recording_process *processes)
 			kill(processes[i].pid, SIGTERM);
 }
 
-/* Waits until both have ended. The first signal to stop is passed on; the processes then stop
+/* Waits until both processes have ended. Passes the first signal to stop on to them; they then stop
  * their commands and complete their recordings. */
 static void wait_for_both(struct recording_process *processes, int *codes)
 {
@@ -269,7 +270,7 @@ static int record_two(const struct record_options sides[2], int codes[2])
 	return rc;
 }
 
-/* Where the two commands are recorded. */
+/* The directories in which the two commands are recorded. */
 struct out_dir {
 	char top[PATH_MAX];
 	char side[2][PATH_MAX]; /* "top/a" and "top/b" */
@@ -309,7 +310,8 @@ static void name_command(struct side *side, char *const *command)
 	plain_text(side->name);
 }
 
-/* Records both commands at the same time and reads the recordings. codes[]: their exit codes. */
+/* Records both commands at the same time and reads the recordings. Writes the exit codes of the
+ * commands to codes[]. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
 static int record_sides(const struct job *job, struct side *sides, int codes[2])
 {
 	struct out_dir out_dir;
@@ -339,7 +341,8 @@ static int record_sides(const struct job *job, struct side *sides, int codes[2])
 		code = read_recording(&sides[i]);
 	if (!job->dir)
 		cli_remove(out_dir.top);
-	/* They point into `out_dir`, and only their names are needed from here on. */
+	/* sides[].dir must not point into `out_dir` any more, which ends with this function. From
+	 * here on only the names of the sides are used. */
 	sides[0].dir = sides[1].dir = "";
 	return code;
 }
@@ -381,7 +384,7 @@ static int compare(const struct job *job)
 	return codes[0] ? codes[0] : codes[1] ? codes[1] : code;
 }
 
-/* Cuts the words behind the options at the first SECOND into two commands. */
+/* Splits the arguments behind the options at the first SECOND into two commands. */
 static int split_commands(char **command, struct job *job)
 {
 	char **end = command;

@@ -65,7 +65,7 @@ static void print_more(json_t *list, const struct analysed_process *a, const cha
 		times, (unsigned long long)a->backlog.max, (unsigned long long)b->backlog.max);
 }
 
-/* Adds a sentence about a process with a known backlog beside which there is none. */
+/* Adds a sentence about a process whose backlog is known while that of its counterpart is not. */
 static void print_alone(json_t *list, const struct analysed_process *p, const char *side)
 {
 	field_print(
@@ -76,8 +76,8 @@ static void print_alone(json_t *list, const struct analysed_process *p, const ch
 		backlog_median(&p->backlog), (unsigned long long)p->backlog.max);
 }
 
-/* Adds a sentence about the backlog of one pair of processes. Returns false if it is not known of
- * either. */
+/* Adds a sentence about the backlog of one pair of processes. Returns false if the backlog of
+ * neither process is known. */
 static bool print_pair(json_t *list, const struct compared_process *p, const char *a, const char *b)
 {
 	bool known_a = p->a && backlog_known(&p->a->backlog);
@@ -106,7 +106,7 @@ static bool print_pair(json_t *list, const struct compared_process *p, const cha
 	return true;
 }
 
-/* Adds sentences about the process that had more work waiting, of each pair of processes. */
+/* Adds for each pair of processes a sentence about which of them had more work waiting. */
 static void print_backlog(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	bool any = false;
@@ -132,8 +132,8 @@ static const char *gpu_text(char text[static GPU_NAME_SHORT], const struct compa
 	return gpu_name_short(text, a ? a : b, gpu_id);
 }
 
-/* Adds sentences about the GPUs that both would share when they run at the same time, and whether
- * their compute queues fit into the hardware slots. */
+/* Adds sentences about the GPUs that both sides would share if they ran at the same time, and
+ * whether their compute queues fit into the hardware slots. */
 static void print_overlap(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	bool over = false;
@@ -207,7 +207,8 @@ json_t *backlog_json(const struct backlog *b)
 	return backlog_known(b) ? render_json(fields_backlog, b) : json_null();
 }
 
-/* Sets the name of a GPU of the side in a row. gpu_id 0: the side has no queue. */
+/* Sets `key` of a row to the short name of a GPU. gpu_id 0: the side has no queue; nothing is
+ * set. */
 static void set_gpu(json_t *row, const char *key, const struct analysis *side, uint32_t gpu_id)
 {
 	char gpu[GPU_NAME_SHORT];
@@ -218,8 +219,9 @@ static void set_gpu(json_t *row, const char *key, const struct analysis *side, u
 			json_string(gpu_name_short(gpu, analysis_gpu(side, gpu_id), gpu_id)));
 }
 
-/* GPU and type of a queue: "0 aql". `keys`: of the GPU, of the type, of both, and of the share of
- * samples in which it was present; all unknown if the side does not have the queue. */
+/* Sets the cells of one side of a queue's row. keys[]: of the GPU, of the type, of both ("0 aql"),
+ * and of the share of samples in which the queue was present. If the side does not have the queue,
+ * all of them are left unknown. */
 static void set_side(json_t *row, const char *const keys[4], const struct analysis *side,
 		     const struct sampled_queue *queue)
 {
@@ -247,7 +249,7 @@ static json_t *queue_row(const struct comparison *c, const struct compared_queue
 	return row;
 }
 
-/* All queues of a node together. */
+/* Returns the row for all queues of a node together. */
 static json_t *node_row(const struct comparison *c, const struct compared_node *n)
 {
 	json_t *row = render_json(fields_compared_node, n);
@@ -259,8 +261,8 @@ static json_t *node_row(const struct comparison *c, const struct compared_node *
 	return row;
 }
 
-/* Prints how many packets waited: by GPU, all queues together, and by queue; nothing if that is not
- * known of any. */
+/* Prints how many packets waited: for each GPU in all its queues together, then for each queue.
+ * Prints nothing if no backlog is known. */
 static void show_backlog(const struct comparison *c, const json_t *queues)
 {
 	json_t *rows = json_array();

@@ -65,7 +65,7 @@ static const char *type_of(const struct sampled_queue *queue)
 		       : NULL;
 }
 
-/* Adds the result for one queue id, of which one side may have none. */
+/* Adds the result for one queue id. qa or qb is NULL if that side has no queue with this id. */
 static void put(struct comparison *c, size_t process, const struct analysed_process *a,
 		const struct analysed_process *b, const struct sampled_queue *qa,
 		const struct sampled_queue *qb)
@@ -97,7 +97,7 @@ static void put(struct comparison *c, size_t process, const struct analysed_proc
 	c->kind[where]++;
 }
 
-/* Pairs the queues of two processes by context and id. Both lists are sorted by them, so one pass
+/* Pairs the queues of two processes by context and id. Both lists are sorted by these, so one pass
  * suffices. */
 static void pair(struct comparison *c, size_t process, const struct analysed_process *a,
 		 const struct analysed_process *b)
@@ -119,7 +119,8 @@ static void pair(struct comparison *c, size_t process, const struct analysed_pro
 
 /* ---- nodes ---- */
 
-/* Finds or adds the node. There is always room: each side has at most ANALYSIS_NODES nodes. */
+/* Finds or adds the node of `n` in *c. There is room: each side has at most ANALYSIS_NODES
+ * nodes. */
 static struct compared_node *node_of(struct comparison *c, const struct analysed_node *n)
 {
 	for (size_t i = 0; i < c->nodes; i++)

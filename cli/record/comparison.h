@@ -90,6 +90,6 @@ void compare_show(const struct comparison *comparison, const struct side sides[2
 /* Returns the object of `kfdsched compare --json` (docs/reference/recordings.md), owned by the
  * caller. */
 json_t *compare_json(const struct comparison *comparison, const struct side sides[2]);
-extern const struct field fields_compared_row[]; /* for both tables */
+extern const struct field fields_compared_row[]; /* row of both tables */
 
 #endif

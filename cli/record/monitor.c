@@ -43,8 +43,8 @@ struct monitor {
 	struct recorder *recorder;
 	json_t *changes;       /* with options.json: samples that differ from the one before */
 	char whose[16];	       /* pid as text */
-	char why[OBSERVE_WHY]; /* reason why the last such sample had no queues from any source */
-	int error;	       /* negative errno of that sample */
+	char why[OBSERVE_WHY]; /* why the last sample without a source had none */
+	int error;	       /* negative errno for the reason in `why` */
 	uint64_t began_ns, interval_ns, last_ns; /* began, last: times of the first, last sample */
 	uint64_t next;	     /* number of the next sample's time slot; the first slot is 0 */
 	uint64_t last;	     /* number of the last time slot */
@@ -65,7 +65,7 @@ static double seconds_since(const struct monitor *m, uint64_t ns)
 
 /* ---- one line per sample ---- */
 
-/* Digits behind the point of a time, as the interval needs them. */
+/* Returns how many decimals of a time are printed: the shorter the interval, the more. */
 static int decimals(const struct monitor *m)
 {
 	return m->options.interval_us >= 1e6 ? 0 : m->options.interval_us >= 100e3 ? 1 : 3;
@@ -88,7 +88,7 @@ static void print_count(const struct sampling *s)
 	putchar(')');
 }
 
-/* Prints the line of a sample. */
+/* Prints one line with time, number and ids of the queues in the last sample. */
 static void print_queues(const struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
@@ -140,7 +140,7 @@ static void keep_change(struct monitor *m)
 				      "gone", keys_json(s->gone, s->gone_count)));
 }
 
-/* Prints a sample. Samples without news are printed at most once per QUIET_NS. */
+/* Prints a sample. Samples without a change are printed at most once per QUIET_NS. */
 static void print_sample(struct monitor *m)
 {
 	bool has_changed = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
@@ -175,9 +175,8 @@ static void record(struct monitor *m)
 }
 
 /* Takes a sample: only ids, which is cheap, or for a recording everything that the sources have.
- * *source: the source of the queues; OBSERVE_NO_SOURCE: no source reported any, and m->why has
- * the reason.
- * Returns 0 or -ESRCH. */
+ * Writes the queues to *list and their source to *source; OBSERVE_NO_SOURCE: no source reported
+ * any, and m->why has the reason. Returns 0 or -ESRCH. */
 static int inspect(struct monitor *m, const struct observe_list **list, enum observe_source *source)
 {
 	int rc;

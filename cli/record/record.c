@@ -101,8 +101,8 @@ static void watch(struct session *s, const pid_t *pids, size_t count)
 	}
 }
 
-/* Lists GPU processes: descendants of the command if `own` is set (also those that have the device
- * open but no queue yet), else all. Returns their number. */
+/* Lists the processes that use a GPU: if `own` is set, only descendants of the command, also those
+ * that have the device open but no queue yet; else all. Returns their number. */
 static size_t list_processes(const struct session *s, bool own, pid_t *out)
 {
 	struct gpu_processes users;

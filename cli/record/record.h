@@ -21,7 +21,7 @@
 
 /* All pointers are borrowed. */
 struct record_options {
-	const char *dir;       /* is created, or empty */
+	const char *dir;       /* directory to record into; is created, or must be empty */
 	const char *socket;    /* of the daemon */
 	const char *prefix;    /* of the lines on stderr: "kfdsched record" */
 	char **command;	       /* argv, ends with NULL */

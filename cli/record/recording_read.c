@@ -140,7 +140,7 @@ failed:
 
 /* ---- reading samples ---- */
 
-/* A value that is not a string gives an empty text. */
+/* Copies a JSON string, with control characters replaced; any other value as an empty text. */
 static void take_text(char *out, size_t size, const json_t *text)
 {
 	snprintf(out, size, "%s", json_is_string(text) ? json_string_value(text) : "");
@@ -159,7 +159,7 @@ static int take_number(const json_t *object, const char *key, json_int_t max, js
 	return json_is_integer(value) && *out >= 0 && *out <= max ? 0 : -EINVAL;
 }
 
-/* Decodes one process. Returns 0, or -EINVAL if a value is missing or not allowed. */
+/* Decodes one process of a sample. Returns 0, or -EINVAL if a value is missing or not allowed. */
 static int take_process(const json_t *json, struct recorded_process *out)
 {
 	const json_t *queues = json_object_get(json, "queues"), *queue;
@@ -188,7 +188,7 @@ static int take_process(const json_t *json, struct recorded_process *out)
 	return 0;
 }
 
-/* Decodes one line. Returns 0, or -EINVAL if a value is missing or not allowed. */
+/* Decodes the line of one sample. Returns 0, or -EINVAL if a value is missing or not allowed. */
 static int take_sample(const json_t *line, struct recorded_sample *out)
 {
 	static const char *const phases[] = {"baseline", "sample", "final"};

@@ -18,7 +18,7 @@
 #include "common/json_util.h"
 #include "kfd/topology.h"
 
-/* A raw debugfs text. A new file is written only when the text has changed. */
+/* The last raw text of one debugfs file. A new file is written only when the text has changed. */
 struct raw {
 	const char *kind;
 	char *text;
@@ -226,8 +226,8 @@ void recorder_close(struct recorder *r)
 
 /* ---- samples ---- */
 
-/* Selects what a sample records of an observation. *source is OBSERVE_NO_SOURCE if no source has
- * queues, and *unknown explains why. */
+/* Returns the list of queues that a sample records. *source: its source; OBSERVE_NO_SOURCE if no
+ * source has queues, and *unknown explains why. */
 static const struct observe_list *best(const struct observation *o, enum observe_source *source,
 				       const char **unknown)
 {
@@ -279,8 +279,8 @@ json_t *recorded_process_json(const struct recorded_process *process)
 		known ? json_null() : json_string(process->unknown), "queues", queues);
 }
 
-/* Writes the file if the text has changed. *name: the file name for the index; JSON null
- * without a text. */
+/* Writes the raw text to a new file if it has changed. *name: the file name for the index; JSON
+ * null without a text. */
 static int keep_raw(struct recorder *r, struct raw *raw, const char *text, json_t **name,
 		    char why[RECORDING_WHY])
 {

@@ -34,7 +34,7 @@ static int by_key(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Makes room for `entries` more in all arrays. */
+/* Makes room for `entries` more queues in all arrays. */
 static void make_room(struct sampling *s, size_t entries)
 {
 	size_t need = entries + s->count;
@@ -49,8 +49,8 @@ static void make_room(struct sampling *s, size_t entries)
 	s->change_room = need;
 }
 
-/* Hash of what distinguishes a queue without an id. The hashes of a sample are added up, so that
- * the order of the queues has no influence. */
+/* Returns a hash of the values that distinguish a queue without an id. The hashes of a sample are
+ * added up, so that the order of the queues has no influence. */
 static uint64_t fingerprint_of(const struct observe_queue *queue)
 {
 	uint64_t x = queue->gpu_id;
@@ -60,7 +60,7 @@ static uint64_t fingerprint_of(const struct observe_queue *queue)
 	return x ^ x >> 32;
 }
 
-/* Two values that are both known and not equal. */
+/* Returns true if both values are known and not equal. */
 static bool differ(const struct observe_value *a, const struct observe_value *b)
 {
 	return a->source != OBSERVE_NO_SOURCE && b->source != OBSERVE_NO_SOURCE &&
@@ -76,14 +76,14 @@ bool sampling_types_differ(const struct observe_value *a, const struct observe_v
 	return differ(a, b);
 }
 
-/* A value that is not known does not replace a known one. */
+/* Replaces *known by *value, unless that is not known. */
 static void keep(struct observe_value *known, const struct observe_value *value)
 {
 	if (value->source != OBSERVE_NO_SOURCE)
 		*known = *value;
 }
 
-/* Updates the entry of a queue that is present in this sample. */
+/* Updates the statistics of a queue that is present in this sample. */
 static void see(struct sampling *s, struct sampled_queue *known, const struct observe_queue *queue)
 {
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];

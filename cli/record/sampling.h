@@ -104,7 +104,7 @@ void sampling_table(const struct sampling *sampling, const struct gpu_name *gpus
 		    FILE *out);
 /* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json). */
 json_t *sampling_json(const struct sampling *sampling);
-/* The statistics of a process, and its queues in the samples. */
+/* JSON fields of the statistics, with and without the queues, and of a queue. */
 extern const struct field fields_sampled[], fields_sampled_basics[], fields_sampled_queue[];
 /* Writes one sentence for the user about what the statistics mean for preemption. `whose`: the pid
  * or name by which a kfdsched command would name the process. Returns `text`. */

@@ -42,7 +42,7 @@ struct watch_state {
 	size_t monitors;
 	size_t found;
 	uint64_t began_ns;
-	/* New processes are still wanted. */
+	/* The search for new processes goes on. */
 	bool looking;
 	int code; /* first exit code of a monitor that is not CLI_DONE */
 };
@@ -137,7 +137,7 @@ static void announce(const struct watch_state *w, const struct process_identity 
 	fflush(stdout);
 }
 
-/* Keeps the first exit code that is not CLI_DONE. */
+/* Stores the exit code of a monitor, unless a code other than CLI_DONE was stored before. */
 static void worse(struct watch_state *w, int code)
 {
 	if (w->code == CLI_DONE)
@@ -169,7 +169,7 @@ static void follow(struct watch_state *w, struct process_identity *identity)
 	worse(w, code);
 }
 
-/* Looks for new GPU processes. Returns CLI_GO_ON or CLI_FAILED. */
+/* Looks for new GPU processes and monitors them. Returns CLI_GO_ON or CLI_FAILED. */
 static int inspect(struct watch_state *w)
 {
 	struct selection selection;
@@ -219,7 +219,7 @@ static void sample(struct watch_state *w)
 	w->monitors = n_valid;
 }
 
-/* Returns the time of the next look or sample. */
+/* Returns when the next search for processes (scan_ns) or sample is due. */
 static uint64_t earliest(const struct watch_state *w, uint64_t scan_ns)
 {
 	uint64_t out = w->looking ? scan_ns : UINT64_MAX;
@@ -230,7 +230,7 @@ static uint64_t earliest(const struct watch_state *w, uint64_t scan_ns)
 	return out;
 }
 
-/* Reports that no process was found. Returns CLI_FAILED. */
+/* Reports that no new process has used a GPU. Returns CLI_FAILED. */
 static int is_unused(const struct watch_state *w, const struct process_identity *target)
 {
 	const char *problem = w->criteria.container ? container_names_problem(w->names) : "";
@@ -249,7 +249,7 @@ static int is_unused(const struct watch_state *w, const struct process_identity 
 			  stop_requested() ? "" : ": use a longer --timeout");
 }
 
-/* Looks for processes until one was found or the time is over (--all: until the time is over), and
+/* Looks for new processes until one was found or the timeout is over (--all: until it is over), and
  * samples the monitors until all of them have ended. Returns the exit code. */
 static int run_loop(struct watch_state *w, const struct process_identity *target)
 {
