@@ -36,7 +36,7 @@ void trace_note(struct trace_output *output, const char *format, ...)
 	json_array_append_new(output->notes, json_string(text));
 }
 
-/* Output of the timeline. */
+/* Writes an event of the timeline to the Perfetto file, or to stdout as JSON or text. */
 static void write_out(void *context, const struct trace_event *event)
 {
 	struct trace_output *output = context;
@@ -112,8 +112,8 @@ static void print_left_out(const struct trace_output *output)
 			     JSON_COMPACT);
 }
 
-/* What a reader of the Perfetto file has to know: the notes, the clock, and whether the
- * GPU is simulated. */
+/* Returns the object at the end of the Perfetto file for its reader: the notes, the clock, the
+ * lines of HIP's log that were left out, and whether the GPU is simulated. */
 static json_t *about(const struct trace_output *output)
 {
 	json_t *json =
@@ -127,7 +127,7 @@ static json_t *about(const struct trace_output *output)
 	return json;
 }
 
-/* Returns 0 or a negative errno. */
+/* Ends and closes the Perfetto file (stdout stays open). Returns 0 or a negative errno. */
 static int end_perfetto(struct trace_output *output)
 {
 	json_t *properties = about(output);

@@ -43,8 +43,8 @@ struct trace_output {
 int trace_output_open(struct trace_output *output, const struct trace_options *options);
 /* Frees the memory. Does not write what is left: see trace_output_end(). */
 void trace_output_free(struct trace_output *output);
-/* Any thread. Adds an event. A TRACE_POINT from before the start of the trace is left out; other
- * events are kept, because what they begin can still go on. */
+/* Adds an event. Can be called by any thread. A TRACE_POINT from before the start of the trace is
+ * left out; other events are kept, because what they begin can still go on. */
 void trace_output_add(struct trace_output *output, const struct trace_event *event);
 /* Writes the events that have waited long enough at `now_ns` (CLOCK_MONOTONIC);
  * UINT64_MAX: all events. */
@@ -67,10 +67,10 @@ int64_t trace_wall_ns(void);
  * in memory, one for each queue and process.
  *
  * Each bar is one complete event ("X") and is written when it ends, so no bar is left without an
- * end. Tracks: one for each queue; for each process
- * "off the GPU", "holds itself", "needs the GPU of others" (the causes of suspends), "shim" and
- * "daemon" (all other events), as far as they have events; one for each node; one for each thread
- * of the driver and of HIP. "Process" ids above PERFETTO_OURS are not processes, but groups for the
+ * end. Tracks: one for each queue; for each process, as far as they have events, "off the GPU",
+ * "holds itself", "held processes for it" (its work for which others were suspended), "shim" and
+ * "daemon" (all other events); one for each node; one for each thread of the driver and of HIP.
+ * "Process" ids above PERFETTO_OURS are not processes, but groups for the
  * tracks of the daemon, the driver and the nodes.
  *
  * Errors of the file are returned by perfetto_end().
@@ -79,7 +79,7 @@ int64_t trace_wall_ns(void);
 
 /* Writes the start of the file, which stays open and owned by the caller. */
 struct perfetto *perfetto_begin(FILE *file);
-/* Writes an event. Bars are written when they end. */
+/* Writes an event, or if it begins a bar, remembers it: a bar is written when it ends. */
 void perfetto_add(struct perfetto *perfetto, const struct trace_event *event);
 /* Ends all bars at `end_ns` (CLOCK_MONOTONIC), ends the file with the object `about` (borrowed),
  * and frees `perfetto`. The file stays open. Returns 0 or a negative errno. */

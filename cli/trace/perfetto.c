@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* In the trace event format a track is a thread of a process, so each track has a pid and a tid.
- * None is removed before the end. */
+ * Tracks are kept until the trace ends. */
 #include "cli/trace/output.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ enum track_kind {
 	TRACK_QUEUE,
 	TRACK_OFF, /* time suspended by the daemon */
 	TRACK_HELD,
-	TRACK_CAUSES, /* work because of which others were suspended */
+	TRACK_CAUSES, /* work for which other processes were suspended */
 	TRACK_EVENTS,
 	TRACK_NODE,
 	TRACK_THREAD,
@@ -63,7 +63,7 @@ static void put_us(FILE *file, const char *key, uint64_t ns)
 		(unsigned)(ns % 1000));
 }
 
-/* Writes the start of an event up to its name. */
+/* Writes the beginning of an event's JSON object, up to the name. */
 static void begin(struct perfetto *p, const char *phase, pid_t pid, int tid, const char *name)
 {
 	fprintf(p->file,
@@ -96,7 +96,7 @@ static int compare_tracks(const void *a, const void *b)
 	return (x->b > y->b) - (x->b < y->b);
 }
 
-/* Returns the track, and creates and names it if it is new. */
+/* Returns the track that equals `wanted`, and creates and names it if it is new. */
 static struct track *track(struct perfetto *p, struct track wanted, const char *name)
 {
 	struct track **at = tfind(&wanted, &p->tracks, compare_tracks), *t;
@@ -116,7 +116,7 @@ static struct track *track(struct perfetto *p, struct track wanted, const char *
 	return t;
 }
 
-/* Names the process once. Returns the pid to use in the file. */
+/* Writes the name of the process, but only once. Returns the pid to use in the file. */
 static pid_t process(struct perfetto *p, pid_t pid, const char *comm)
 {
 	static const char *const ours[] = {"kfdschedd", "driver", "GPUs", "not known"};
@@ -173,7 +173,8 @@ static void close_bar(struct perfetto *p, struct track *t, uint64_t ns, const ch
 	t->open = false;
 }
 
-/* A bar while the queue has work or is blocked; other events are points on the same track. */
+/* Draws a bar for the time in which the queue has work or is blocked. Other events of the queue are
+ * drawn as points on the same track. */
 static void queue_event(struct perfetto *p, const struct trace_event *event)
 {
 	char name[64], gpu[GPU_NAME_SHORT];
@@ -222,7 +223,7 @@ static void node_events(struct perfetto *p, const struct trace_event *event)
 	}
 }
 
-/* Draws an arrow from the work that was the cause to the suspend. */
+/* Draws an arrow to the suspend from the work that caused it. */
 static void put_cause(struct perfetto *p, const struct trace_event *event, const struct track *off)
 {
 	const struct track *t;
@@ -237,8 +238,8 @@ static void put_cause(struct perfetto *p, const struct trace_event *event, const
 	put_flow(p, off, false, event->ns - event->duration_ns);
 }
 
-/* A bar from the start of the suspend call to the end of the resume call. The calls themselves are
- * bars on the same track. */
+/* Draws a bar from the start of a suspend call to the end of the resume call. The calls themselves
+ * are bars on the same track. */
 static void suspension(struct perfetto *p, const struct trace_event *event)
 {
 	uint64_t call_ns = event->ns - (event->duration_ns < event->ns ? event->duration_ns : 0);
@@ -261,7 +262,7 @@ static void suspension(struct perfetto *p, const struct trace_event *event)
 	node_events(p, event);
 }
 
-/* A bar while the process holds itself. */
+/* Draws a bar for the time in which the process holds itself (TRACE_HELD to TRACE_RELEASED). */
 static void held(struct perfetto *p, const struct trace_event *event)
 {
 	struct track *t = track(
@@ -274,7 +275,7 @@ static void held(struct perfetto *p, const struct trace_event *event)
 	t->since_ns = event->ns;
 }
 
-/* A call or event of a thread of the driver or of HIP. */
+/* Draws a call (a bar) or another event (a point) of a thread of the driver or of HIP. */
 static void thread_event(struct perfetto *p, const struct trace_event *event)
 {
 	bool driver = event->source == TRACE_DRIVER;
@@ -313,14 +314,14 @@ static void close_one(const void *node, VISIT visit, void *context)
 		close_bar(ending->perfetto, t, ending->ns, ending->text);
 }
 
-/* Ends the bars of a process that has ended; `pid` 0: all bars. */
+/* Ends the open bars of a process that has ended; with `pid` 0 those of all processes. */
 static void close_all(struct perfetto *p, pid_t pid, uint64_t ns, const char *text)
 {
 	twalk_r(p->tracks, close_one, &(struct ending){p, pid, ns, text});
 }
 
-/* A point on the track "shim" or "daemon" of the process; events without a process
- * are the daemon's. */
+/* Draws a point on the track "shim" or "daemon" of the process. An event without a process is drawn
+ * on the track of the daemon itself. */
 static void process_event(struct perfetto *p, const struct trace_event *event)
 {
 	bool shim = event->source == TRACE_SHIM;

@@ -116,7 +116,7 @@ static void emit_beginning(const struct shm_source *shm_source, const struct fol
 	}
 }
 
-/* Emits the new events. Returns their number. */
+/* Emits the events of the dump that are new, and counts missed ones. Returns how many were new. */
 static uint64_t emit_events(const struct shm_source *shm_source, struct followed *one,
 			    const json_t *shm)
 {
@@ -182,7 +182,7 @@ static bool query_shm(const struct shm_source *shm_source, struct followed *one,
 
 /* ---- the thread ---- */
 
-/* Number of followed processes that have not ended. */
+/* Returns the number of followed processes that have not ended. */
 static unsigned count(const struct shm_source *shm_source)
 {
 	unsigned n = 0;
@@ -213,7 +213,7 @@ static void sleep_until(struct shm_source *shm_source, uint64_t ns)
 	pthread_cond_timedwait(&shm_source->changed, &shm_source->mutex, &until);
 }
 
-/* Requests a dump without the mutex, because the daemon's reply can take long. */
+/* Requests a dump. Releases the mutex meanwhile, because the daemon's reply can take long. */
 static void query_one(struct shm_source *shm_source, struct followed *one)
 {
 	struct followed copy = *one;
@@ -229,7 +229,8 @@ static void query_one(struct shm_source *shm_source, struct followed *one)
 	*one = copy;
 }
 
-/* The thread. When the trace ends, each process is dumped a last time. */
+/* Runs in the thread: requests the dumps as they are due, and each once more when the trace
+ * ends. */
 static void *follow_all(void *argument)
 {
 	struct shm_source *shm_source = argument;
@@ -253,7 +254,7 @@ static void *follow_all(void *argument)
 	return NULL;
 }
 
-/* Starts the thread. Returns NULL if there is none. */
+/* Starts the thread that follows shared memory. Returns NULL if it cannot be started. */
 static struct shm_source *start_shm(struct trace_output *output)
 {
 	struct shm_source *shm_source = allocate(1, sizeof(*shm_source));
@@ -313,7 +314,7 @@ static void shm_ended(struct shm_source *shm_source, pid_t pid)
 	pthread_mutex_unlock(&shm_source->mutex);
 }
 
-/* Records what was missed of a process. */
+/* Records notes about the events of a process that are missing in the trace. */
 static void print_unseen(struct trace_output *output, const struct followed *one)
 {
 	if (one->lost)
@@ -328,7 +329,7 @@ static void print_unseen(struct trace_output *output, const struct followed *one
 			   (int)one->pid, (unsigned long long)(one->unseen_ns / MS) + 1);
 }
 
-/* Requests each dump a last time, ends the thread and frees `shm_source`. */
+/* Makes the thread request each dump a last time, waits for its end, and frees `shm_source`. */
 static void end_shm(struct shm_source *shm_source)
 {
 	pthread_mutex_lock(&shm_source->mutex);
@@ -393,8 +394,8 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 	}
 }
 
-/* Adds an event of the daemon, unless it has a process, and neither this process nor the one
- * that was the cause is wanted. */
+/* Adds an event of the daemon. If the event has a process, it is left out unless this process, or
+ * the one that was its cause, is wanted. */
 static void take_event(struct trace_daemon *d, json_t *json)
 {
 	struct trace_event event;

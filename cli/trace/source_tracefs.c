@@ -47,8 +47,8 @@ static const char *const functions[] = {
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* Event groups, and parts of the names of events that occur thousands of times for each piece of
- * work and are left out. */
+/* groups[]: groups of events that are traced. floods[]: parts of the names of events that are left
+ * out, because they occur thousands of times for each piece of work. */
 static const char *const groups[] = {"amdkfd", "amdgpu", "gpu_scheduler"};
 static const char *const floods[] = {"rreg", "wreg", "ptes", "_dm_", "amdgpu_dc_"};
 
@@ -104,7 +104,7 @@ static bool is_drivers(const char *line, bool built_in)
 	       (built_in && !strchr(line, '['));
 }
 
-/* Selects the functions. Returns their number. */
+/* Selects those of functions[] that the driver has. Returns their number. */
 static unsigned set_functions(const char *root, const char *directory)
 {
 	char path[PATH_MAX], line[512];
@@ -139,7 +139,7 @@ static bool is_flood(const char *name)
 	return false;
 }
 
-/* Enables the events. Returns their number. */
+/* Enables all events of groups[] in the instance, except floods[]. Returns their number. */
 static unsigned set_events(const char *directory)
 {
 	char path[PATH_MAX];
@@ -461,7 +461,8 @@ static bool parse_graph(const char *c, struct trace_event *out)
 	return false; /* start of a function: reported at its end */
 }
 
-/* Behind the task follow the CPU in brackets, the flags, the time and a colon. */
+/* Parses a line of tracer function, or of an event: the task is followed by the CPU in brackets,
+ * the flags, the time and a colon. Returns false if the line is not one. */
 static bool parse_plain(const char *line, struct trace_event *out)
 {
 	const char *cpu = strstr(line, " ["), *c;

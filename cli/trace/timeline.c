@@ -17,7 +17,7 @@ void trace_copy(char *to, size_t size, const char *from, size_t bytes)
 	size_t used = strnlen(from, bytes < size ? bytes : size - 1);
 
 	memcpy(to, from, used);
-	/* Without the first bytes of a character that is cut. */
+	/* Drop the first bytes of a character that is cut. */
 	if (used < bytes && (from[used] & 0xc0) == 0x80) {
 		while (used && (to[used - 1] & 0xc0) == 0x80)
 			used--;
@@ -119,7 +119,7 @@ size_t timeline_count(const struct timeline *timeline)
 
 /* ---- formatting ---- */
 
-/* The queue, thread or GPU of the event; "-": none. */
+/* Writes which queue, thread or GPU the event is about; "-" if none. Returns `text`. */
 static const char *where(char text[static 64], const struct trace_event *event)
 {
 	char gpu[GPU_NAME_SHORT];

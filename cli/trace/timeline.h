@@ -30,7 +30,7 @@ enum trace_source {
 	TRACE_SOURCES
 };
 
-/* What the event begins or ends, so that a picture can draw a bar between the two. */
+/* What begins or ends with the event. The Perfetto output draws a bar between the two events. */
 enum trace_mark {
 	TRACE_POINT,
 	TRACE_QUEUE_ACTIVE,
@@ -53,11 +53,11 @@ struct trace_event {
 	pid_t pid; /* 0: no process, or not known */
 	char comm[16];
 	uint32_t context, queue_id;
-	/* Driver: the kernel's thread id; HIP: the pthread_t; 0: not known. */
+	/* Of a driver event the kernel's thread id, of a HIP event the pthread_t; 0: not known. */
 	uint64_t thread;
 	uint32_t gpu_id;		    /* 0: no node, or not known */
 	uint32_t gpu_ids[CLIENT_SHM_NODES]; /* nodes of a suspend or resume, up to the first 0 */
-	/* The process whose work was the cause; 0: none, or not known. */
+	/* The process for whose work this one was suspended; 0: none, or not known. */
 	pid_t cause_pid;
 	uint64_t cause_ns; /* time of the cause; 0: not known */
 	char name[64];
@@ -97,8 +97,8 @@ json_t *trace_json(const struct trace_event *event, int64_t wall_ns);
 /*
  * Converts what the daemon, the shim and HIP report into events of a timeline.
  *
- * Pure, except for memory. Threads: any. All told_by_*() functions return false if the record is
- * not one that they know; then *out is undefined.
+ * Pure, except for memory. Threads: any. The functions that fill *out return false if they do not
+ * know the record; then *out is undefined.
  */
 
 /* Returns the string value of a key; "" if there is none. Borrowed from `object`. */
@@ -109,9 +109,9 @@ bool decode_daemon(json_t *event, int64_t wall_ns, struct trace_event *out);
 /* Converts one of the "events" of a process's shared memory, as "kfdsched status PID
  * --dump" prints them. */
 bool decode_shm(const json_t *event, pid_t pid, const char *comm, struct trace_event *out);
-/* Converts the same event in the form of a log line (KFDSHIM_LOG=debug), without its newline. `ns`:
- * the time at which the line was read, because a log line has no time. *number: the count of the
- * process's events. */
+/* Converts such an event from a line of the shim's log (KFDSHIM_LOG=debug), without its newline.
+ * `ns`: the time at which the line was read, because a log line has no time. *number: the event's
+ * number in its process. */
 bool decode_log(const char *line, size_t bytes, uint64_t ns, struct trace_event *out,
 		uint64_t *number);
 

@@ -9,7 +9,7 @@
 
 /* ---- the daemon ---- */
 
-/* Value of a key; 0: not a positive integer. */
+/* Returns the value of a key; 0: not a positive integer. */
 static uint64_t number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
@@ -31,7 +31,7 @@ static void copy_text(char *to, size_t size, const char *from)
 	trace_copy(to, size, from, strlen(from));
 }
 
-/* Adds nodes, duration and cause of a suspend or resume. */
+/* Sets nodes, duration, mark and cause of a suspend or resume. */
 static void take_suspension(const json_t *event, struct trace_event *out)
 {
 	const json_t *nodes = json_object_get(event, "gpu_ids");
@@ -87,7 +87,7 @@ static uint32_t shm_kind(const char *word, size_t bytes)
 	return CLIENT_SHM_EVENT_NONE;
 }
 
-/* Fills mark, name and text. `kind` and `value` as in channel/client_shm.h. */
+/* Sets mark, name and text of an event. `kind`, `value`: as in channel/client_shm.h. */
 static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 {
 	static const enum trace_mark marks[CLIENT_SHM_EVENT_KINDS] = {

@@ -22,7 +22,8 @@ struct trace_options {
 	bool json;
 	double seconds; /* 0: until a signal or the end of the command */
 	unsigned hip;	/* AMD_LOG_LEVEL for the command; 0: not changed */
-	/* Only these processes, and what is done because of them; none: all. */
+	/* Processes to which the trace is limited, and to what is done because of them; none: no
+	 * limit. */
 	pid_t pid[TRACE_PIDS];
 	unsigned pids;
 	char **command; /* NULL: none */

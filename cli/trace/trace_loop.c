@@ -28,35 +28,35 @@
 
 #define MS 1000000u
 #define TICK_MS 50
-/* Time after the end in which events still arrive. */
+/* How long the sources are still read after the end of the trace, because events arrive late. */
 #define QUIET_NS (100ull * MS)
 #define TERM_NS (3000ull * MS)
 /* Limit of what is read from a log at once, in bytes. */
 #define LOG_PIECE (16u << 20)
-/* Exit codes of a shell if a command cannot be started. */
+/* Exit codes of kfdsched if the command cannot be started, as those of a shell. */
 #define NOT_FOUND 127
 #define NOT_EXECUTABLE 126
-/* The shim drops a log line that would have to wait, so the pipe is made large. */
+/* The shim drops a log line for which the pipe has no room, so the pipe is made large. */
 #define PIPE_BYTES (1 << 20)
 
 /* The command whose run is traced. */
 struct command {
 	pid_t pid;  /* 0: no command was started */
 	int pidfd;  /* readable when the command has ended */
-	int talk;   /* read end of its stderr, O_NONBLOCK; -1: that is the stderr of kfdsched */
+	int talk;   /* read end of its stderr, O_NONBLOCK; -1: it has the stderr of kfdsched */
 	bool ended; /* `status` is valid */
 	int status; /* as from waitpid(2) */
 };
 
-/* Longest line, in bytes. A longer one is passed on in pieces, or cut if there is no `rest`. */
+/* Longest line, in bytes. A longer one is written to `rest` in pieces, or cut if that is NULL. */
 #define TEXT_LINE 8192
 
-/* Gets a line without its newline. Returns true if the line was consumed, false if it is
- * to be passed on. */
+/* Takes a line without its newline. Returns true if it has used the line, false if the line is to
+ * be written to `rest`. */
 typedef bool text_take(void *context, const char *line, size_t bytes);
 
-/* Splits a stream into lines: the stderr of the command, or a log. Each line is offered to a
- * function; lines that this function does not consume are passed on. */
+/* Splits a stream into lines: the stderr of the command, or a log. take() gets each line; lines
+ * that it does not use are written to `rest`. */
 struct line_reader {
 	FILE *rest; /* receives the lines that were not consumed; NULL: they are dropped */
 	text_take *take;
@@ -140,9 +140,8 @@ static bool text_read(struct line_reader *text, int fd, size_t most)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Called when the stream is idle: passes on an incomplete line, for example a prompt that the
- * user has to see, unless the line begins like one that is to be consumed ("kfdshim[", or ":"
- * of HIP's log). */
+/* Handles an idle stream: passes on an incomplete line, for example a prompt that the user has to
+ * see, unless the line begins like one that take() uses ("kfdshim[", or ":" of HIP's log). */
 static void text_idle(struct line_reader *text)
 {
 	static const char *const ours[] = {"kfdshim[", ":"};
@@ -158,7 +157,7 @@ static void text_idle(struct line_reader *text)
 		pass_on(text);
 }
 
-/* Called at the end of the stream: offers or passes on an incomplete last line. */
+/* Handles the end of the stream: gives an incomplete last line to take(), or passes it on. */
 static void text_end(struct line_reader *text)
 {
 	if (text->used > 0 && (text->begun || !text->take(text->context, text->line, text->used)))
@@ -166,8 +165,8 @@ static void text_end(struct line_reader *text)
 	text->used = 0;
 }
 
-/* A record of HIP's log can follow other output on the same line, such as a prompt, which is passed
- * on to the user. A prefix that each line has (the rank that mpirun adds) is not passed on. */
+/* Passes on to the user what stands before a record of HIP's log on its line: other output, such as
+ * a prompt. A prefix that each line has (the rank that mpirun adds) is not passed on. */
 static void pass_on_prompt(struct trace_session *run, const struct hiplog_text *before)
 {
 	size_t n_valid = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
@@ -249,7 +248,7 @@ static int open_log(struct trace_session *run)
 
 /* ---- the command ---- */
 
-/* Runs in the child. Returns only by exec or exit. */
+/* Turns the forked child into the command. Does not return: ends by exec or exit. */
 static _Noreturn void become_command(const struct trace_session *run, const char *shim, int talk,
 				     bool daemon)
 {
@@ -383,8 +382,8 @@ static void wait_a_tick(struct trace_session *run, int ms, bool until_stopped)
 	}
 }
 
-/* Returns true if processes were chosen and all of them have ended. A command that was started
- * decides instead. */
+/* Returns true if processes were chosen and all of them have ended. Returns false if a command was
+ * started: its end then ends the trace. */
 static bool all_have_gone(const struct trace_session *run)
 {
 	struct proc_stat stat;
@@ -420,8 +419,8 @@ static void trace(struct trace_session *run)
 	progress_clear();
 }
 
-/* Sends SIGTERM, later SIGKILL. After Ctrl-C the command has received SIGINT already, but not when
- * --seconds is over. */
+/* Ends the command by SIGTERM, and if it still runs after TERM_NS, by SIGKILL. After Ctrl-C the
+ * command has received SIGINT already, but not when --seconds is over. */
 static void end_command(struct trace_session *run)
 {
 	static const int signals[] = {SIGTERM, SIGKILL};
@@ -439,7 +438,7 @@ static void end_command(struct trace_session *run)
 	}
 }
 
-/* Records a note for everything that the trace lacks. */
+/* Records a note for each kind of events that the trace lacks. */
 static void print_losses(struct trace_session *run)
 {
 	const struct {
@@ -469,7 +468,7 @@ static bool is_file(int fd)
 	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Reads what still arrives in QUIET_NS, and the rest of a log file. */
+/* Stops tracing the driver, reads what arrives within QUIET_NS, and the rest of a log file. */
 static void drain(struct trace_session *run)
 {
 	uint64_t until = clock_ns() + QUIET_NS;
