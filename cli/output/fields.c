@@ -41,7 +41,8 @@ bool field_is_optional(const struct field *field)
 
 /* ---- JSON ---- */
 
-/* Null if the field can be unknown and the number is below the minimum of its type. */
+/* Converts an integer to the JSON type of the field. Returns JSON null if the field can be unknown
+ * and the number is below the minimum of its type. */
 static json_t *integer(const struct field *field, bool is_unsigned, int64_t number)
 {
 	const char *text = field->type;
@@ -163,7 +164,7 @@ static const struct field *find(const struct field *fields, const char *name, si
 	return found;
 }
 
-/* A key ends with the unit of its value. */
+/* Returns true if the key ends with `unit`, which is then the unit of its value. */
 static bool has_unit(const char *key, const char *unit)
 {
 	size_t length = strlen(key);
@@ -171,7 +172,8 @@ static bool has_unit(const char *key, const char *unit)
 	return length > strlen(unit) && !strcmp(key + length - strlen(unit), unit);
 }
 
-/* `type`: that of the field. */
+/* Formats the value of `key` in `row` as the text of a cell. `type`: type of the field. Returns
+ * `text`, a string of the row, or a constant; TABLE_UNKNOWN if the value is not known. */
 static const char *text_of(char text[FIELD_CELL], const char *key, const char *type,
 			   const json_t *row)
 {
@@ -199,7 +201,7 @@ static const char *text_of(char text[FIELD_CELL], const char *key, const char *t
 	return text;
 }
 
-/* Writes the cell of the key behind the next '{' of a format. Returns false if it has no value. */
+/* Formats the value of the key behind the next '{'. Returns false if it has no value. */
 static bool next_value(char text[FIELD_CELL], const char **value, const char *format,
 		       const json_t *object)
 {
@@ -240,7 +242,7 @@ struct column {
 	char inside[24]; /* the value is in this object of the row; empty: in the row */
 };
 
-/* Reads the columns, and writes their titles. Returns their number. */
+/* Parses the list of columns and writes their titles to `titles`. Returns their number. */
 static unsigned read_columns(const struct field *fields, const char *columns, struct column *out,
 			     char *titles)
 {

@@ -57,7 +57,7 @@ enum field_kind {
 	FIELD_BASE, /* all keys of another object, at the same level */
 };
 
-/* The first field of an object has its name and its meaning; the last is empty. */
+/* The first field of an object describes the object (its name and meaning); the last is empty. */
 struct field {
 	const char *key;   /* NULL: a column only */
 	const char *title; /* of the column, with '<' in front: left-aligned; NULL: JSON only */
@@ -67,7 +67,7 @@ struct field {
 	enum field_storage storage;
 	size_t offset;
 	size_t count, size; /* FIELD_ROWS: offset of the number (size_t), bytes of a struct */
-	/* Make the JSON value and the text of the cell, instead of the usual way. */
+	/* If not NULL, these make the JSON value and the text of the cell. */
 	json_t *(*value)(const void *row);
 	const char *(*cell)(char text[FIELD_CELL], const json_t *row);
 };
@@ -95,27 +95,28 @@ struct field {
 /* clang-format off */
 #define END {0}};
 /* clang-format on */
-/* A value at a place of the row, one that f(row) makes, and one that the JSON has from
- * elsewhere. */
+/* MEMBER: the value is member m of the row. PAIR: member m is an array of two doubles. VALUE:
+ * f(row) makes the value. KEY: the caller of render_json() adds it. */
 #define MEMBER(k, t, ty, m, d) {FIELD_TEXTS(k, t, ty, d), FIELD_FROM(FIELD_STORAGE(m), m)},
 #define PAIR(k, m, d) {FIELD_TEXTS(k, NULL, "number?", d), FIELD_FROM(FIELD_PAIR_OF, m)},
 #define VALUE(k, t, ty, f, d) {FIELD_TEXTS(k, t, ty, d), .value = f},
 #define KEY(k, t, ty, d) {FIELD_TEXTS(k, t, ty, d)},
-/* A key with a cell of its own, and a column without a key. */
+/* SHOWN: a KEY whose cell c() formats. COLUMN: a cell of tables that is not in the JSON. */
 #define SHOWN(k, t, ty, c, d) {FIELD_TEXTS(k, t, ty, d), .cell = c},
 #define COLUMN(t, c) {.title = t, .cell = c},
-/* An object: from elsewhere, from f(row), behind a pointer of the row, or the row itself. */
+/* Objects. OBJECT_OF: the caller adds it. OBJECT_VALUE: f(row) makes it. BEHIND: from the struct to
+ * which pointer m of the row points. SELF: from the row itself. */
 #define OBJECT_OF(k, ty, o, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT)},
 #define OBJECT_VALUE(k, ty, o, f, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT), .value = f},
 #define BEHIND(k, ty, o, m, d)                                                                     \
 	{FIELD_PART(k, ty, o, d, FIELD_OBJECT), FIELD_FROM(FIELD_POINTER, m)},
 #define SELF(k, o, d) {FIELD_PART(k, "", o, d, FIELD_OBJECT), .storage = FIELD_STRUCT},
-/* An array of objects: from elsewhere, or behind pointer m of the row, with their number in n. */
+/* Arrays of objects. LIST_OF: the caller adds it. LIST_AT: from the n structs at pointer m. */
 #define LIST_OF(k, ty, o, d) {FIELD_PART(k, ty, o, d, FIELD_LIST)},
 #define LIST_AT(k, o, m, n, d)                                                                     \
 	{FIELD_PART(k, "", o, d, FIELD_LIST), FIELD_FROM(FIELD_ROWS, m),                           \
 	 .count = offsetof(ROW, n), .size = sizeof(*((ROW *)0)->m)},
-/* An object whose keys are not fixed, with values of a type, or with objects. */
+/* Objects whose keys are not fixed, with values of type ty, or with objects as values. */
 #define MAP_OF(k, ty, d) {FIELD_TEXTS(k, NULL, ty, d), .kind = FIELD_MAP},
 #define MAP_OF_OBJECTS(k, o, d) {FIELD_PART(k, "", o, d, FIELD_MAP)},
 /* All keys of another object, at the same level. */
@@ -124,8 +125,8 @@ struct field {
 #define BASE_AT(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_STRUCT, m)},
 #define BASE_BEHIND(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_POINTER, m)},
 
-/* Returns an object with all keys of the fields that have a place in the row, or a function; the
- * caller adds the others. */
+/* Returns an object with all fields whose value is in the row or made by a function; the caller
+ * adds the others. */
 json_t *render_json(const struct field *fields, const void *row);
 /* Returns an array of n objects; `size`: bytes from one row to the next. */
 json_t *render_list(const struct field *fields, const void *rows, size_t n, size_t size);
@@ -146,34 +147,33 @@ struct field_type {
 	const char *pattern;	  /* of a text; NULL: any */
 };
 extern const struct field_type field_types[]; /* the last has no name */
-/* Reads the type of a field; NULL: the type is a choice of words, which begins at *text. *length:
- * of the word, or of the choice, without '[', '?' and '~'. */
+/* Finds the type that *text, the `type` of a field, names, and moves *text behind a '['. *length:
+ * bytes of the name, without '?' and '~'. Returns NULL if *text is a choice of words instead. */
 const struct field_type *field_type(const char **text, size_t *length);
 bool field_is_nullable(const struct field *field);
 bool field_is_optional(const struct field *field);
-/* Returns true behind the last field of an object. */
+/* Returns true if `field` is the empty one that ends the fields of an object. */
 static inline bool field_is_end(const struct field *field)
 {
 	return !field->type && !field->cell && !field->of;
 }
 
 /*
- * Prints a text in which "{key}" stands for a value of the object, as in a cell of a table. "[...]"
- * and the first part of "[...|...]" are left out if the first key in it has no value, the second
- * part if it has one.
+ * Prints `format`. In it "{key}" stands for a value of the object, formatted as in a table cell.
+ * "[A]" prints A only if the first key in A has a value; "[A|B]" prints B if it has none.
  */
 void render_text(FILE *out, const char *format, const json_t *object);
 
 /* ---- values of a JSON object ---- */
 
 /* A value that is not known (missing, null, or of another type) is never shown as 0: a text becomes
- * "-", a number NAN. Functions with a `text` argument return it. */
-/* Formats a value as in a cell of a table. */
+ * "-", a number NAN. */
+/* Formats a value as in a cell of a table. Returns `text` or a string that belongs to `object`. */
 const char *field_cell(char text[FIELD_CELL], const json_t *object, const char *key);
-/* Returns a string, valid as long as the object. An empty string is "-" too, because an empty
- * cell of a table is easily taken for a mistake. */
+/* Returns the string of `key`, valid as long as the object. An empty string becomes "-", too,
+ * because an empty cell of a table is easily taken for a mistake. */
 const char *field_text(const json_t *object, const char *key);
-/* Returns a number; otherwise NAN. */
+/* Returns the number of `key`, or NAN. */
 double field_number(const json_t *object, const char *key);
 /* Formats a sentence and appends it to the JSON array `list`. */
 void field_print(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

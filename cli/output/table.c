@@ -66,14 +66,15 @@ void table_cell(struct table *table, const char *fmt, ...)
 	scols_line_refer_data(table->row, table->cells++, text);
 }
 
-/* The width of a character on a terminal is known in a UTF-8 locale only. */
+/* Sets a UTF-8 locale in place of a single-byte one, because only in UTF-8 the width of a character
+ * on a terminal is known. */
 static void use_utf8(void)
 {
 	if (MB_CUR_MAX == 1)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* libsmartcols prints nothing if there are no lines. */
+/* Prints the titles of a table without rows, for which libsmartcols prints nothing. */
 static void print_titles(const struct table *table, FILE *out)
 {
 	for (unsigned i = 0; i < table->columns; i++)
@@ -87,8 +88,8 @@ void table_print(struct table *table, FILE *out)
 	if (!table->row)
 		print_titles(table, out);
 	use_utf8();
-	/* A line has any length: only the last column could be wrapped, to what the others
-	 * leave. */
+	/* Lines can have any length: libsmartcols could wrap only the last column, to the width
+	 * that the other columns leave. */
 	scols_table_set_termforce(table->lines, SCOLS_TERMFORCE_NEVER);
 	scols_table_set_stream(table->lines, out);
 	scols_print_table(table->lines);

@@ -34,7 +34,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Runs in the child. Returns only by exec or exit. */
+/* Turns the forked child into the command. Does not return: ends by exec or exit. */
 static _Noreturn void become(char *const *argv, int out, int err, int failed)
 {
 	sigset_t none;
@@ -59,7 +59,8 @@ static _Noreturn void become(char *const *argv, int out, int err, int failed)
 	_exit(127);
 }
 
-/* Waits for the result of the exec: 0, or a negative errno. A successful exec closes the pipe. */
+/* Waits until the child has called exec. Returns 0 if that succeeded, which closes the pipe, or the
+ * negative errno that the child has written to the pipe. */
 static int exec_error(int from)
 {
 	int error = 0;
@@ -126,7 +127,7 @@ done:
 	return rc;
 }
 
-/* Returns false if nothing more can be written to `fd`. */
+/* Writes a whole text to `fd`. Returns false if nothing more can be written to it. */
 static bool write_whole(int fd, const char *text, size_t bytes)
 {
 	while (bytes > 0) {
@@ -149,7 +150,7 @@ static bool write_whole(int fd, const char *text, size_t bytes)
 	return true;
 }
 
-/* Copies what the command has written to the file and to the forwarding fd. */
+/* Copies the output that the command has written so far to the file and to the forwarding fd. */
 static void take(struct child_output *s, struct child_stream *stream)
 {
 	char text[65536];

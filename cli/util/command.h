@@ -61,18 +61,19 @@ int cli_exit_code(int status);
 /* Parses a process id. Returns 0 if `text` is none. */
 int cli_pid(const char *text);
 
-/* Checks that a file can be written, before a measurement whose result an error would lose; a file
- * that did not exist is removed again. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
+/* Checks that a file can be written, because an error after the measurement would lose its result;
+ * a file that did not exist is removed again. Returns CLI_DONE, or CLI_FAILED after one line on
+ * stderr. */
 int cli_check_output(const struct cli_command *cmd, const char *path);
-/* Closes a file that was opened for writing; NULL: that has failed, with errno. Returns CLI_DONE;
- * or CLI_FAILED, after one line on stderr, if the file is not complete. */
+/* Closes a file that was opened for writing. file NULL: opening it has failed, with errno. Returns
+ * CLI_DONE; or CLI_FAILED, after one line on stderr, if the file is not complete. */
 int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file);
 
 /* Finds the absolute path of another binary of this build: in the directory of kfdsched, or in
  * ../lib (libraries of an installed kfdsched). Returns 0, or -ENOENT if it is in neither. */
 int cli_beside(const char *name, char path[PATH_MAX]);
-/* As cli_beside(), for a program, or for libkfdshim.so with shim true, whose path must fit into
- * LD_PRELOAD. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
+/* Finds a program as cli_beside() does. shim: it is libkfdshim.so, whose path must have no blank or
+ * colon for LD_PRELOAD. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
 int cli_need(const struct cli_command *cmd, const char *name, bool shim, char path[PATH_MAX]);
 /*
  * Sets LD_PRELOAD of this process, for children that it will start: removes every
@@ -81,7 +82,7 @@ int cli_need(const struct cli_command *cmd, const char *name, bool shim, char pa
 void cli_preload(const char *shim);
 /* Returns the directory for temporary files. */
 const char *cli_temporary(void);
-/* Removes a directory with all that is in it; "": nothing. Says what it cannot remove. */
+/* Removes a directory with all that is in it; "": nothing. Prints what it cannot remove. */
 void cli_remove(const char *path);
 /* As setenv(3), replacing the value. */
 void cli_setenv(const char *name, const char *value);

@@ -16,8 +16,8 @@ const char *query_socket(void)
 	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
 }
 
-/* Queries the state: of one workload, of all, or (summary) of all in brief. Prints an error as one
- * line if `cmd` is not NULL. */
+/* Queries the daemon's state: of process `pid`, of all processes (pid 0), or with `summary` of all
+ * in brief. Prints an error as one line if `cmd` is not NULL. Returns 0 or a negative errno. */
 static int query(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 		 json_t **out)
 {

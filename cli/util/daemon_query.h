@@ -16,26 +16,24 @@
 const char *query_socket(void);
 /*
  * Queries the daemon's state as JSON (docs/reference/status.md). pid 0: the state of all clients;
- * otherwise everything that the daemon knows of that workload, by the daemon's number for it.
+ * otherwise everything that the daemon knows of that process, by the daemon's pid of it
+ * (daemon_query_number()).
  * Returns 0 with *out set, or with *out NULL
  *   -ENOENT, -ECONNREFUSED  there is no daemon at `socket`
  *   -EPROTO                 the reply could not be parsed
  *   -EAGAIN                 no reply within two seconds
- *   -ESRCH                  the daemon knows no such workload
- *   others                  as the daemon refused
+ *   -ESRCH                  the daemon knows no such process
+ *   others                  the error with which the daemon refused
  */
 int query_daemon(const char *socket, int pid, json_t **out);
-/* Queries the daemon as query_daemon() does; `summary`: of all clients the number of queues per
+/* Queries the daemon as query_daemon() does. summary: of all clients, with the number of queues per
  * node (`queue_counts`) instead of the queues. Returns CLI_GO_ON; after an error prints one line
  * that says why, and returns the exit code. */
 int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 			json_t **out);
-/*
- * Returns the daemon's number for the process `pid`, which is a number of the caller's pid
- * namespace: the two differ if the daemon counts in another pid namespace. A process that the
- * daemon knows is acted upon by the daemon alone. Returns 0 if no daemon replies, or if it does
- * not know the process.
- */
+/* Returns the daemon's pid of process `pid` of the caller's pid namespace: the pids differ if the
+ * daemon runs in another one. If the daemon knows a process, commands act on it only through the
+ * daemon. Returns 0 if no daemon replies, or if it does not know the process. */
 int daemon_query_number(const char *socket, int pid);
 
 #endif

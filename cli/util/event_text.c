@@ -15,7 +15,7 @@
 #define PRIORITY "[priority {priority}|no priority]"
 #define BY "[, requested by process {by_pid} of user {by_uid}]"
 
-/* A name and the text for render_text(). */
+/* Name of a kind or reason, and its text in the format of render_text(). */
 struct event_format {
 	const char *name, *text;
 };
@@ -72,8 +72,8 @@ static void put_gpus(FILE *out, const json_t *event)
 	}
 }
 
-/* Writes a suspend or resume: what, on which GPUs, why, how long after the cause, how long it
- * took. */
+/* Writes a suspend or resume as a sentence: the process, the GPUs, the reason, how long after the
+ * cause it began, and how long it took. */
 static void put_act(FILE *out, const json_t *event, const char *act)
 {
 	const char *reason = format_of(reasons, field_text(event, "reason"));

@@ -23,8 +23,8 @@ const struct gpu_name *gpus_name(uint32_t gpu_id);
 const char *gpus_short(char text[static GPU_NAME_SHORT], uint32_t gpu_id);
 /* Returns the gpu_id that `word` means, by the rules of gpu_name_find(); 0: no GPU, or several. */
 uint32_t gpus_find(const char *word);
-/* Cells of the GPU that a row has as "gpu_id": its index, its name, its short name; "-" if it is
- * not known here. */
+/* Format a cell for the GPU that the row has as "gpu_id": its index, its long name, its short name;
+ * "-" if the cell is not known here. */
 const char *gpus_index_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_name_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_short_cell(char text[FIELD_CELL], const json_t *row);
@@ -34,14 +34,15 @@ json_t *gpus_json(void);
 
 /* ---- GPUs of any machine ---- */
 
-/* Sets "GPU" of the row of a table to the short name of a GPU, and its cell. */
+/* gpus_set_text() stores the short name of a GPU under "GPU" in the row of a table;
+ * gpus_text_cell() returns it as the text of the cell. */
 void gpus_set_text(json_t *row, const struct gpu_name *names, size_t n, uint32_t gpu_id);
 const char *gpus_text_cell(char text[FIELD_CELL], const json_t *row);
 /* Returns the names of one GPU as a JSON object, owned by the caller. */
 json_t *gpus_entry(const struct gpu_name *name);
 /* Returns a list of GPUs as a JSON array, owned by the caller. */
 json_t *gpus_list(const struct gpu_name *names, size_t n);
-/* Adds the names of a GPU to `object`, which has its gpu_id; null for each if `name` is NULL. */
+/* Adds the names of a GPU to `object`, which has its gpu_id; each is null if `name` is NULL. */
 void gpus_add(json_t *object, const struct gpu_name *name);
 /* Reads what gpus_entry() or gpus_add() has written. The JSON can come from anywhere: control
  * characters become '?', and texts are cut. Returns false if `entry` names no GPU. */

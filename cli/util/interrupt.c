@@ -15,10 +15,11 @@ static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
 /* Self-pipe: the signal handler writes a byte, which is never read, so that wake[0] stays
  * readable. */
 static int wake[2] = {-1, -1};
-/* Dispositions of before stop_begin(), for stop_child(). */
+/* Signal dispositions from before stop_begin(), which stop_child() restores. */
 static struct sigaction before[ASKING];
 
-/* Because of SA_RESETHAND, a second signal of the same number has its default effect. */
+/* Makes stop_fd() readable. Because of SA_RESETHAND, a second signal of the same number has its
+ * default effect. */
 static void on_signal(int signal)
 {
 	int keep = errno;

@@ -65,7 +65,7 @@ static json_t *result_reason(const void *row)
 	return result->error ? json_string(result->why) : json_null();
 }
 
-/* The id of a queue; CONTEXT.QUEUE of a secondary KFD context. */
+/* Formats the id of a queue; of a queue of a secondary KFD context as CONTEXT.QUEUE. */
 static const char *queue_cell(char text[FIELD_CELL], const json_t *queue)
 {
 	const json_t *id = json_object_get(queue, "id");
@@ -96,7 +96,7 @@ static const char *queue_cus_cell(char text[FIELD_CELL], const json_t *queue)
 	return field_cell(text, queue, "cu_bits");
 }
 
-/* The backlog of an AQL queue in packets, of other queues in bytes. */
+/* Formats the backlog of a queue: of AQL queues in packets, of other queues in bytes. */
 static const char *queue_backlog_cell(char text[FIELD_CELL], const json_t *queue)
 {
 	const json_t *backlog = json_object_get(queue, "backlog_bytes");
@@ -110,7 +110,7 @@ static const char *queue_backlog_cell(char text[FIELD_CELL], const json_t *queue
 	return text;
 }
 
-/* The first exception by its name, and the number of the others. */
+/* Formats the exceptions of a queue: the first, and the number of the others ("NAME +2"). */
 static const char *queue_exceptions_cell(char text[FIELD_CELL], const json_t *queue)
 {
 	const json_t *names = json_object_get(queue, "exceptions");

@@ -8,7 +8,7 @@
 #include "cli/inspect/process.h"
 #include "cli/output/fields.h"
 
-/* Words that several objects have. */
+/* Types, as lists of the allowed words, of fields that several objects have. */
 #define FIELD_LEVELS "trap|self|gate|weight|observe"
 #define FIELD_ROLES "online|offline|seen"
 #define FIELD_SOURCES "daemon|shm|trap|sysfs|mqd|hqd|memory"
@@ -25,7 +25,7 @@ extern const struct field fields_gpu_names[];	  /* the same without gpu_id, each
 extern const struct field fields_node_policy[];	  /* from the daemon's status */
 extern const struct field fields_container[];	  /* struct container */
 extern const struct field fields_process[];	  /* struct process_identity */
-extern const struct field fields_process_pids[];  /* its pids and its name only */
+extern const struct field fields_process_pids[];  /* pids and name of struct process_identity */
 extern const struct field fields_queue[];	  /* from observe_json() */
 extern const struct field fields_source_result[]; /* struct observe_result, without "source" */
 

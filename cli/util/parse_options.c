@@ -210,7 +210,7 @@ static void describe(const struct cli_option *options, char *letters, struct opt
 	strcpy(letters, "h");
 }
 
-/* Returns the value of an option that getopt_long(3) has just found. */
+/* Returns the value of an option that getopt_long(3) has just found; if it has none, `without`. */
 static const char *value_of(const struct cli_option *option, char **argv)
 {
 	const char *next = argv[optind];
@@ -232,7 +232,7 @@ static const struct cli_option *find(const struct cli_option *options, int found
 	return options;
 }
 
-/* Reports an error of getopt_long(), which has just returned '?' or ':'. */
+/* Reports an error of getopt_long(), which has returned '?' or ':'. Returns CLI_USAGE. */
 static int unknown(const struct cli_command *cmd, int found, char **argv)
 {
 	const char *last = argv[optind - 1];
@@ -247,7 +247,7 @@ static int unknown(const struct cli_command *cmd, int found, char **argv)
 }
 
 /* Parses the options. `how`: prefix of getopt(3)'s option string ("+" stops at the first word, ":"
- * reports a missing value as ':'). */
+ * reports a missing value as ':'). Returns CLI_GO_ON, or the exit code of the command. */
 static int read_options(const struct cli_command *cmd, int argc, char **argv, const char *how,
 			const struct cli_option *options)
 {

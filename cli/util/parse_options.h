@@ -87,7 +87,7 @@ struct cli_option {
 /* A text that is not empty and has at most MOST bytes. */
 #define OPTION_NAME(NAME, INTO, MOST, TAKES)                                                       \
 	.name = (NAME), .value = VALUE_TEXT, .into.text = (INTO), .most = (MOST), .takes = (TAKES)
-/* Time and seconds: the result is in microseconds, and so are LEAST and MOST. */
+/* For OPTION_TIME and OPTION_SECONDS *INTO, LEAST and MOST are in microseconds. */
 #define OPTION_TIME(NAME, INTO, LEAST, MOST, TAKES)                                                \
 	.name = (NAME), .value = VALUE_TIME, .into.us = (INTO), .least = (LEAST), .most = (MOST),  \
 	.takes = (TAKES)
@@ -110,7 +110,8 @@ struct cli_option {
 
 /* Options and words that several commands have. */
 #define OPTION_JSON(INTO) .name = "json", .into.flag = (INTO)
-/* JSON into a file, or as everywhere else on stdout: --json [FILE]. INTO is then "-". */
+/* --json [FILE]: JSON into FILE, or without FILE on stdout, as in all other commands. INTO is then
+ * "-". */
 #define OPTION_JSON_FILE(INTO)                                                                     \
 	.name = "json", .value = VALUE_TEXT, .into.text = (INTO), .without = "-", .apart = true
 #define OPTION_SOCKET(INTO) .name = "socket", .value = VALUE_SOCKET, .into.text = (INTO)

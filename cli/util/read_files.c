@@ -14,7 +14,7 @@
 
 #define MOST_BYTES (1u << 20) /* most bytes that read_whole() returns */
 
-/* Opens the file whose path the format and its arguments give. NULL with errno. */
+/* Opens the file whose path is printed from the format. Returns NULL with errno on error. */
 static FILE *open_it(const char *format, va_list ap)
 {
 	char path[PATH_MAX];
@@ -26,7 +26,8 @@ static FILE *open_it(const char *format, va_list ap)
 	return fopen(path, "re");
 }
 
-/* Reads the first line and closes the file. `file` NULL: fails with errno of the opening. */
+/* Reads the first line of `file` and closes it. `file` NULL: opening it has failed, with errno.
+ * Returns 0; -ENODATA for an empty file; or another negative errno. */
 static int first_line(char *text, size_t size, FILE *file)
 {
 	char line[512];
@@ -55,7 +56,7 @@ int read_text(char *text, size_t size, const char *path, ...)
 	return rc;
 }
 
-/* Parses a decimal number, or Y and N. */
+/* Parses a decimal number, or "Y" as 1 and "N" as 0. Returns 0 or -EINVAL. */
 static int parse(int64_t *out, const char *text)
 {
 	char *end;
@@ -84,8 +85,8 @@ int read_number(int64_t *out, const char *path, ...)
 	return rc ? rc : parse(out, text);
 }
 
-/* Finds the line that begins with `key` and points *value to the text behind it, in `line`. Closes
- * the file. */
+/* Finds the line that begins with `key`; *value points to the text behind the key, in `line`.
+ * Closes the file. Returns 0, -ENODATA if there is no such line, or another negative errno. */
 static int find(char line[256], const char **value, const char *key, FILE *file)
 {
 	size_t length = strlen(key);

@@ -20,17 +20,17 @@ int read_number(int64_t *out, const char *path, ...) __attribute__((format(print
  * -ENODATA: there is no such line. */
 int read_property(int64_t *out, const char *key, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Reads such a line with a hexadecimal number, the format of capabilities in /proc. */
+/* As read_property(), for a hexadecimal number, such as the capabilities in /proc/PID/status. */
 int read_mask(uint64_t *out, const char *key, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Returns the file's first 1 MiB at most, with a NUL behind it, freed by the caller; *bytes
- * excludes the NUL. NULL with errno. */
+/* Returns at most the first 1 MiB of the file, with a NUL behind it, freed by the caller; *bytes
+ * excludes the NUL. Returns NULL with errno on error. */
 char *read_whole(size_t *bytes, const char *path, ...) __attribute__((format(printf, 2, 3)));
 /* Copies a string of a JSON object, cut to `size`; "" if the key is missing or no string. */
 void read_word(char *text, size_t size, const json_t *object, const char *key);
 /* Returns an integer of a JSON object; -1 if the key is missing or no integer. */
 int64_t read_integer(const json_t *object, const char *key);
-/* Parses a value of KFDSHIM_VRAM_LIMIT. -EINVAL: the shim ignores the value. */
+/* Parses a value of KFDSHIM_VRAM_LIMIT. -EINVAL: it is not valid, and the shim ignores it. */
 int read_bytes(int64_t *out, const char *text);
 
 #endif

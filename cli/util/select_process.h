@@ -37,8 +37,8 @@ struct selection_criteria {
  * resolves names of containers. Returns CLI_GO_ON, or CLI_FAILED with *out empty. */
 int selection_read(const struct cli_command *cmd, struct selection *out,
 		   const struct selection_criteria *criteria, struct container_names *names);
-/* Reports on stderr, if there are any, how many processes may use a GPU of which only root can find
- * it out. */
+/* Reports on stderr for how many processes only root can find out whether they use a GPU. Prints
+ * nothing if there are none. */
 void selection_warn(const struct cli_command *cmd, const struct selection *selection);
 /* Frees the list. *selection is empty afterwards. */
 void selection_free(struct selection *selection);
@@ -54,8 +54,9 @@ int select_needs_gpu(const struct cli_command *cmd);
 /* Checks that a complete list of the GPU processes can be read here (observe_can_list()). Returns
  * CLI_DONE or CLI_IMPOSSIBLE. */
 int select_needs_list(const struct cli_command *cmd, const char *socket);
-/* Reports that no container matches `container`; if the names of containers could not be queried,
- * also why a container can have this name nevertheless. Returns CLI_FAILED. */
+/* Reports that no container matches `container`. If the names of containers could not be queried,
+ * also reports why, because a container can then have this name nevertheless. Returns
+ * CLI_FAILED. */
 int select_no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names);
 
@@ -75,8 +76,8 @@ const char *selected_command(char text[static SELECTED_TEXT],
 
 /* ---- the process on which a command acts ---- */
 
-/* It is pinned by a pidfd, so that another process that gets the same pid later is not mistaken for
- * it. */
+/* The process that a command acts on. The pidfd pins it, so that another process that gets the same
+ * pid later is not mistaken for it. */
 struct target_process {
 	pid_t pid;
 	int pidfd;
@@ -90,8 +91,8 @@ int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_
 /* Closes the pidfd. */
 void target_close(struct target_process *target);
 /* Returns true as soon as the process begins to release its resources at its end. From then on the
- * driver ends the debug sessions on it (kfd_process_notifier_release) and kfdschedd its leases,
- * whereas the pidfd reports the end only later. */
+ * driver ends the debug sessions on it (kfd_process_notifier_release), and kfdschedd the holds that
+ * control requests have placed on it (leases), whereas the pidfd reports the end only later. */
 bool target_has_ended(const struct target_process *target);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "common/json_util.h"
 
-/* Returns 0, or -EINVAL if a key is missing or a value is out of range. */
+/* Fills *out. Returns 0, or -EINVAL if a key is missing or a value is out of range. */
 static int decode(json_t *root, struct simulation *out)
 {
 	const char *profile, *kernel = "";

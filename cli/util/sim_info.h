@@ -31,8 +31,8 @@ struct simulation {
 	struct hist restore;
 };
 
-/* Reads the file at `path`. Returns 0; -ENOENT if there is no such file, which means hardware;
- * -EINVAL if the file is not as documented. */
+/* Reads the file at `path`. Returns 0; -ENOENT if there is no such file, so that the GPU is real
+ * and not simulated; -EINVAL if the file is not as documented; or another negative errno. */
 int simulation_read(const char *path, struct simulation *out);
 /* Subtracts the counters of `earlier`, a reading of the same simulation, so that *later keeps what
  * was counted since then. */

@@ -83,8 +83,9 @@ int process_group_open(struct process_group *children)
 	return 0;
 }
 
-/* Turns the forked process into the child: stderr goes to the pipe `talk`, stdin and stdout to
- * /dev/null. Ends with exec or exit. sync: read end of `go`, write end of `ready`. */
+/* Turns the forked process into the child: its stderr goes to the pipe `talk`, its stdin and stdout
+ * to /dev/null. Does not return: ends by exec or exit. sync: read end of `go`, write end of
+ * `ready`. */
 static _Noreturn void become(const struct child_spec *spec, const struct process_group *children,
 			     int talk, const int sync[2])
 {
