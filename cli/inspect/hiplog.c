@@ -210,8 +210,8 @@ static void pointers(struct rest *rest, struct hiplog_record *out)
 	}
 }
 
-/* Parses "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1, wptr=2]".
- * bracket: result of read_process(). */
+/* Parses a packet: "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1,
+ * wptr=2]". bracket: result of read_process(). */
 static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	struct rest at = *rest;
@@ -259,7 +259,7 @@ static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 		out->kind = HIPLOG_PACKET;
 }
 
-/* Parses "... with size 4096 with priority 1, cooperative: 0". */
+/* Parses the creation of a queue: "... with size 4096 with priority 1, cooperative: 0". */
 static void created(struct rest *rest, struct hiplog_record *out)
 {
 	uint64_t cooperative;
@@ -332,7 +332,8 @@ static void aborted(struct rest *rest, struct hiplog_record *out)
 	out->name = (struct hiplog_text){rest->at, (size_t)(rest->end - rest->at)};
 }
 
-/* Parses "hipMalloc ( ... )" or "hipMalloc: Returned hipSuccess : ...: duration: 18 us". */
+/* Parses a call or return: "hipMalloc ( ... )", "hipMalloc: Returned hipSuccess : ...: duration: 18
+ * us". */
 static void function(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->at;

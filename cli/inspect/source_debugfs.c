@@ -16,8 +16,8 @@
 #define DEBUGFS "/sys/kernel/debug"
 #define SHARED_NS 200000000u /* 200 ms: age up to which a shared text is used again */
 #define TEXT_FIRST 65536u    /* first size of the buffer, bytes */
-/* A process with 1024 queues on eight XCCs needs 46 MB. A longer text is refused (-EFBIG), because
- * it is not the driver's. */
+/* Limit of the length of a text; a longer one is refused (-EFBIG), because it is not the driver's.
+ * A process with 1024 queues on eight XCCs needs 46 MB. */
 #define TEXT_MAX (1024u << 20)
 
 struct debugfs_file_text {

@@ -60,8 +60,8 @@ int source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY)
  * session. -EBUSY: another debugger or the daemon has a session on the process, or traces it. */
 int source_trap(pid_t pid, struct observe_list *out, WHY);
 
-/* Reads sysfs, with a cache between samples. host_pid: pid in the driver's numbering; 0: not known,
- * the result is -EXDEV. */
+/* Reads the driver's list of the queues of a process in sysfs, with a cache between samples.
+ * host_pid: pid in the driver's numbering; 0: not known, the result is -EXDEV. */
 struct source_sysfs;
 struct source_sysfs *source_sysfs_new(void);
 void source_sysfs_free(struct source_sysfs *sysfs); /* NULL is allowed */

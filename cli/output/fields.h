@@ -104,8 +104,8 @@ struct field {
 /* SHOWN: a KEY whose cell c() formats. COLUMN: a cell of tables that is not in the JSON. */
 #define SHOWN(k, t, ty, c, d) {FIELD_TEXTS(k, t, ty, d), .cell = c},
 #define COLUMN(t, c) {.title = t, .cell = c},
-/* Objects. OBJECT_OF: the caller adds it. OBJECT_VALUE: f(row) makes it. BEHIND: from the struct to
- * which pointer m of the row points. SELF: from the row itself. */
+/* Objects. OBJECT_OF: the caller of render_json() adds it. OBJECT_VALUE: f(row) makes it. BEHIND:
+ * from the struct to which pointer m of the row points. SELF: from the row itself. */
 #define OBJECT_OF(k, ty, o, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT)},
 #define OBJECT_VALUE(k, ty, o, f, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT), .value = f},
 #define BEHIND(k, ty, o, m, d)                                                                     \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched compare: compares two recordings, two running processes, one of each, or two commands
- * that are recorded for it. */
+/* kfdsched compare: compares two recordings, two running processes, one of each, or two commands,
+ * which it records first. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,7 +22,8 @@
 #include "common/text.h"
 #include "common/wait.h"
 
-/* Samples of a running process: enough to see whether its queues change all the time. */
+/* Number and interval of the samples of a running process: enough to see whether its queues change
+ * all the time. */
 #define LIVE_SAMPLES 5u
 #define LIVE_US 200e3
 #define COMMAND_US 1e6 /* between the samples of a command, which are taken until it ends */

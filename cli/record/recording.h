@@ -60,7 +60,7 @@ int recorder_file(struct recorder *recorder, const char *name, char why[RECORDIN
  */
 int recorded_now(struct observer *observer, const struct process_identity *process,
 		 struct observation *observation, struct recorded_process *out);
-/* Converts the entry of one process to JSON. */
+/* Returns a process and its queues as JSON, as recorder_sample() writes them. */
 json_t *recorded_process_json(const struct recorded_process *process);
 /* Writes one sample: the files with the raw debugfs texts `mqds` and `hqds` (each can be NULL, and
  * is written only if it has changed), then the line of the index. `processes` is an array of
@@ -73,7 +73,7 @@ int recorder_end(struct recorder *recorder, json_t *end, char why[RECORDING_WHY]
 
 /* ---- reading ---- */
 
-/* Before the command was started, while it ran, and after its end. */
+/* When a sample was taken: before the command was started, while it ran, or after its end. */
 enum recorded_phase { RECORDED_BASELINE, RECORDED_SAMPLE, RECORDED_FINAL };
 
 /* One sample. The caller zeroes it once, passes it to recording_next() again and again, and frees
@@ -111,7 +111,7 @@ const json_t *recording_head(const struct recording *recording);
 const json_t *recording_ended(const struct recording *recording);
 /* Returns the number of lines so far that could not be read. */
 size_t recording_damaged(const struct recording *recording);
-/* Returns the GPUs of this machine as the first line of a recording has them. */
+/* Returns the GPUs of this machine as JSON, as the first line of a recording has them. */
 json_t *recording_nodes(void);
 
 /*

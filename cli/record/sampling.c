@@ -76,7 +76,7 @@ bool sampling_types_differ(const struct observe_value *a, const struct observe_v
 	return differ(a, b);
 }
 
-/* Replaces *known by *value, unless that is not known. */
+/* Replaces *known by *value, unless *value is not known. */
 static void keep(struct observe_value *known, const struct observe_value *value)
 {
 	if (value->source != OBSERVE_NO_SOURCE)

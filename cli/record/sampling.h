@@ -40,7 +40,7 @@ struct sampling {
 	size_t samples; /* samples in which a source knew the queues */
 	size_t unknown; /* samples in which no source did */
 	size_t named;	/* part of `samples` that had ids, or had no queue */
-	/* Number of queues of a sample: lowest, highest, sum of all samples. */
+	/* Lowest and highest number of queues in a sample, and the sum of all samples. */
 	size_t min, max;
 	uint64_t total;
 	size_t changes; /* samples that differ from the one before */

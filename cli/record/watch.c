@@ -72,8 +72,8 @@ static bool is_meant(const struct watch_state *w, const struct process_identity 
 	       fnmatch(w->pattern, identity->comm, 0) == 0;
 }
 
-/* Remembers the processes that use a GPU already, so that they are not reported as new. With --pid,
- * the named process is wanted even then. */
+/* Remembers the processes that use a GPU already, so that they are not reported as new. A process
+ * that --pid names is not remembered: it is wanted even if it uses a GPU already. */
 static int begin(struct watch_state *w)
 {
 	struct selection selection;

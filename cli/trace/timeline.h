@@ -75,7 +75,7 @@ struct timeline;
 
 /* Creates a timeline that keeps each event for `keep_ns`, and at most `room` events at a time. */
 struct timeline *timeline_new(uint64_t keep_ns, size_t room, trace_out *out, void *context);
-/* Drops the events that it still keeps. NULL is allowed. */
+/* Frees the timeline and drops the events that it still keeps. NULL is allowed. */
 void timeline_free(struct timeline *timeline);
 /* Copies the event into the timeline. */
 void timeline_add(struct timeline *timeline, const struct trace_event *event);

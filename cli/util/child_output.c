@@ -23,7 +23,7 @@
 #include "common/proc.h"
 #include "common/wait.h"
 
-/* Time for the command to end after SIGTERM, and for its group to disappear after that. */
+/* Longest waits: for the command to end after SIGTERM, and then for its group to disappear. */
 #define TERM_NS UINT64_C(5000000000)
 #define DIE_NS UINT64_C(2000000000)
 

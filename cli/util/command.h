@@ -84,7 +84,7 @@ void cli_preload(const char *shim);
 const char *cli_temporary(void);
 /* Removes a directory with all that is in it; "": nothing. Prints what it cannot remove. */
 void cli_remove(const char *path);
-/* As setenv(3), replacing the value. */
+/* Sets an environment variable of this process, replacing its value. */
 void cli_setenv(const char *name, const char *value);
 
 #endif

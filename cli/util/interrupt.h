@@ -24,8 +24,8 @@ int stop_begin(const struct cli_command *cmd);
 bool stop_sleep_until(uint64_t ns);
 /* Returns true if a signal has arrived. Does not wait. */
 bool stop_requested(void);
-/* Returns an fd that is readable from the moment at which a signal has arrived, for use with
- * poll(2). The caller must not read or close it. */
+/* Returns an fd that becomes readable when a signal to stop arrives, and stays readable, for use
+ * with poll(2). The caller must not read or close it. */
 int stop_fd(void);
 /* Called in a child between fork and exec: restores the signal dispositions of before
  * stop_begin(). */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* A process uses a GPU if it is in the list of the daemon and the driver; otherwise process_gpu()
- * decides, whose result can be unknown. */
+/* A process uses a GPU if the daemon or the driver lists it (gpu_processes.h); for other processes
+ * process_gpu() decides, whose result can be unknown. */
 #include "cli/util/select_process.h"
 
 #include <ctype.h>

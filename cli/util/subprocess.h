@@ -79,9 +79,9 @@ int child_go(struct subprocess *child);
 /* Writes how the child ended into `text`, "exited with 3" or "was ended by SIGSEGV", and returns
  * it. */
 const char *child_end_text(int status, char text[64]);
-/* Ends all children, the youngest first, and forgets them: SIGTERM, after 3 s SIGKILL to the
- * group. A child that is still there 15 s later hangs in the driver and is left behind with a
- * message. */
+/* Ends all children, the youngest first, and forgets them: sends SIGTERM, and after 3 s SIGKILL to
+ * the child's group. A child that is still there 15 s later hangs in the driver and is left behind
+ * with a message. */
 void process_group_empty(struct process_group *children);
 /* Empties the process group and restores the signal mask. */
 void process_group_close(struct process_group *children);
