@@ -20,8 +20,8 @@
 
 #define REPLY_MS 2000	   /* limit of the wait for a reply */
 #define CONNECT_PAUSE_MS 5 /* pause between two tries to connect */
-/* The same limit for a request to suspend: the daemon replies when the process is suspended, or
- * after two seconds. */
+/* Limit of the wait for the reply to a request to suspend: the daemon replies when the process is
+ * suspended, or after two seconds. */
 #define SUSPEND_MS 5000
 /* Longest reply that is accepted; far above the state of a thousand processes. */
 #define REPLY_BYTES (64u << 20)
@@ -77,8 +77,8 @@ API const char *kfdsched_sentence(const struct kfdsched *k)
 
 /* ---- a request ---- */
 
-/* Is there a file at the path that is no socket? connect(2) fails with ECONNREFUSED then, as for
- * the socket of a daemon that has ended. */
+/* Returns true if there is a file at the path that is no socket. connect(2) fails with ECONNREFUSED
+ * then, as for the socket of a daemon that has ended. */
 static bool is_no_socket(const char *path)
 {
 	struct stat status;
@@ -86,7 +86,8 @@ static bool is_no_socket(const char *path)
 	return stat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
 }
 
-/* Sets the sentence for an error that has none from the daemon. Returns the error. */
+/* Sets the sentence (kfdsched_errmsg()) for an error for which the daemon sent none. Returns the
+ * error. */
 static int explain(struct kfdsched *k, int error)
 {
 	/* The sentence before and after the path of the socket. */
@@ -127,7 +128,8 @@ static int explain(struct kfdsched *k, int error)
 	return error;
 }
 
-/* protocol_connect(), repeated for up to timeout_ms while the daemon's backlog is full. */
+/* Connects to the daemon; tries again for up to timeout_ms while the daemon's backlog is full.
+ * Returns the fd, or an error of protocol_connect(). */
 static int connect_patiently(const char *socket, int timeout_ms)
 {
 	int fd = protocol_connect(socket);
@@ -188,8 +190,8 @@ static int closed(int fd)
 	return 0;
 }
 
-/* As control(), for a request about a process. Its pidfd stays open during the request, so that the
- * PID cannot be reused. */
+/* Sends a control request about a process, as control() does. The pidfd of the process stays open
+ * during the request, so that the PID cannot be reused. */
 static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid_t pid)
 {
 	int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, error = errno, fd;
@@ -216,8 +218,8 @@ static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid
 	return fd;
 }
 
-/* As query(), for a reply that is JSON text. Closes the connection; *json is NULL after an
- * error. */
+/* Sends a request whose reply is JSON text, as query() does, and closes the connection. Returns 0
+ * or an error, for which *json is NULL. */
 static int query_json(struct kfdsched *k, struct protocol_hello *hello, char **json)
 {
 	int fd = query(k, hello, REPLY_MS, json);

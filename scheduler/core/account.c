@@ -23,7 +23,7 @@ static bool is_leased(const struct core *core, const struct gang *gang, uint64_t
 	return false;
 }
 
-/* The category that a client's time belongs to in its present state. */
+/* Returns the category that a client's time belongs to in its present state. */
 static enum core_time time_of(const struct core_client *c, const struct gang *gang, bool leased)
 {
 	switch (c->state) {
@@ -43,8 +43,8 @@ static enum core_time time_of(const struct core_client *c, const struct gang *ga
 	return gang->contended ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 }
 
-/* Time since the last charge. A client may have been added after `now`, the time of the decision
- * for the others. */
+/* Returns the time since the last charge, in ns; 0 for a client that was added after `now`, the
+ * time of the decision for the other clients. */
 static uint64_t passed(const struct core_client *c, uint64_t now)
 {
 	return now > c->time_since ? now - c->time_since : 0;

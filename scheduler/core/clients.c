@@ -103,7 +103,7 @@ static struct gang *gang_find(const struct core *core, const struct core_rights 
 }
 
 /* Returns a new gang without clients. There is always room, because there are no more gangs
- * than clients. It is free again unless a client is linked. */
+ * than clients. The entry counts as free until client_link() puts a client into the gang. */
 static struct gang *gang_new(struct core *core)
 {
 	uint32_t at = 0;
@@ -314,9 +314,9 @@ static void slow_learn(struct core_client *c, bool slow, uint64_t now)
 		c->exempt = CORE_EXEMPT_SLOW;
 }
 
-/* Adds a call to the cost of the gang's hold or release. The driver updates the runlist of a GPU
- * for one process at a time, so calls that begin at once end one after another. What counts is the
- * time in which at least one of them was under way. */
+/* Adds a suspend or resume call to the cost of the gang's hold or release. The driver updates the
+ * runlist of a GPU for one process at a time, so calls that begin at once end one after another.
+ * What counts is the time in which at least one of them was under way. */
 static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
 {
 	uint64_t from = begin > gang->called_ns ? begin : gang->called_ns;
@@ -327,8 +327,8 @@ static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
 	gang->called_ns = end;
 }
 
-/* Learns and charges what the gang's hold or release has cost, when the last of its calls has
- * ended. */
+/* If no call of the gang's hold or release is in flight any more, learns what the hold or release
+ * has cost, and adds the cost of a hold for more urgent work to the gang's debt. */
 static void calls_ended(const struct core *core, struct gang *gang)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -442,7 +442,7 @@ static struct gang *split(struct core *core, const struct core_client *c, const 
 	return to;
 }
 
-/* Time on hold that counts for the starvation bound. */
+/* Returns the time on hold that counts for the starvation bound, in ns. */
 static uint64_t off_for(const struct gang *gang, uint64_t now)
 {
 	return gang->hold_span_ns + (gang->held ? now - gang->held_since : 0);

@@ -3,19 +3,19 @@
  * these counts concerns. */
 #include "scheduler/core/policy_ops.h"
 
-/* Is the client on the GPU, or being resumed? */
+/* Returns true if the client is on the GPU, or being resumed. */
 static bool present(const struct core_client *c)
 {
 	return c->state == CORE_RUNNING || c->state == CORE_RESUMING;
 }
 
-/* The highest bit of the mask plus one; 0: no bit is set. */
+/* Returns the highest bit of the mask plus one; 0: no bit is set. */
 static uint32_t highest(uint32_t mask)
 {
 	return mask ? 32u - (uint32_t)__builtin_clz(mask) : 0;
 }
 
-/* Counts one more or one fewer of a priority, and keeps its bit in the mask. */
+/* Counts one client more (up) or fewer of a priority, and sets or clears its bit in the mask. */
 static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority, bool up)
 {
 	counts[priority] += up ? 1 : -1;
@@ -67,8 +67,8 @@ void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32
 	}
 }
 
-/* Updates the part of this node entry in the sums of its GPU. It is urgent if a client has work
- * there with a lower priority than the highest that is active. */
+/* Updates what this node entry adds to the sums of its GPU. The entry counts as urgent if a client
+ * has work there with a lower priority than the highest that is active. */
 static void node_sum(struct core *core, struct core_node *node)
 {
 	bool urgent = node->working &&
@@ -88,8 +88,9 @@ bool node_policy_update(const struct core *core, struct core_node *node)
 	return ops->update && ops->update(core, node);
 }
 
-/* To be called when `urgent` of a node entry has changed, or the clients behind it. Updates the
- * node entries whose clients they can preempt, and queues the gangs that are concerned. */
+/* Updates the node entries whose clients the clients of this one can preempt, and queues the gangs
+ * that are concerned. To be called when `urgent` of the node entry, or a client that it counts, has
+ * changed. */
 static void urgent_changed(struct core *core, struct core_node *node, uint32_t before)
 {
 	bool update_all = node_policy_update(core, node);
@@ -142,7 +143,7 @@ static void recount(struct core *core, struct core_client *c, int priority, uint
 	}
 }
 
-/* Does the client preempt less urgent work where it is active? */
+/* Returns true if the client preempts less urgent work on the nodes where it is active. */
 static bool can_contend(const struct core_client *c)
 {
 	return c->priority >= 0 && !c->victim_only && present(c);
@@ -164,7 +165,7 @@ void gang_objective_changed(struct core *core, const struct gang *gang)
 		}
 }
 
-/* The word with the bits of all places of the client. */
+/* Returns the word of a node set with the bits of all places of the client. */
 static uint64_t client_nodes_word(const struct core_client *c, uint32_t word)
 {
 	uint32_t more = c->client_node_count - word * NODE_SET_WORD;
@@ -185,7 +186,7 @@ static void recount_alone(struct core *core, struct core_client *c, int priority
 }
 
 /* Counts a client of a group. urgent: a client of its gang preempts (client_presses()); working:
- * one has work, suspended or not. */
+ * a client of its gang has work, suspended or not. */
 static void recount_member(struct core *core, struct core_client *c, int priority, bool urgent,
 			   bool working)
 {
@@ -199,8 +200,8 @@ static void recount_member(struct core *core, struct core_client *c, int priorit
 	}
 }
 
-/* The activity of one client of a group counts on the nodes of all of them, because a rank that has
- * no work in flight gets some as soon as the others are done. */
+/* Counts all clients of a group. The activity of one client counts on the nodes of all of them,
+ * because a rank that has no work in flight gets some as soon as the others are done. */
 static void recount_group(struct core *core, const struct gang *gang)
 {
 	bool urgent = false, working = false, others = false;

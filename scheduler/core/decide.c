@@ -12,9 +12,9 @@ struct actions {
 
 /* ---- the gang ---- */
 
-/* Do the suspends of a hold that begins now show what suspending the gang costs? Not if a client is
- * not back yet. Nor if the last one came back just now, because the suspend then waits for the rest
- * of its resume, which gaps.h counts already. */
+/* Returns true if the suspends of a hold that begins now show what suspending the gang costs. They
+ * do not if a client is not back on the GPU yet, nor if the last one came back just now, because
+ * the suspend then waits for the rest of its resume, which gaps.h counts already. */
 static bool is_back(const struct core *core, const struct gang *gang, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -23,7 +23,7 @@ static bool is_back(const struct core *core, const struct gang *gang, uint64_t n
 	return now - gang->running_since >= gang->suspend_ns;
 }
 
-/* When the starvation bound ends the present hold. */
+/* Returns the time when the starvation bound ends the present hold, in ns. */
 static uint64_t starved_at(const struct core *core, const struct gang *gang)
 {
 	uint64_t max = core->config.max_suspended_ns;
@@ -31,8 +31,8 @@ static uint64_t starved_at(const struct core *core, const struct gang *gang)
 	return gang->held_since + (gang->hold_span_ns < max ? max - gang->hold_span_ns : 0);
 }
 
-/* Until when the gang must run before it can be held again, because it has been on hold for
- * max_suspended_ns and has not run for min_run_ns since; 0: no limit. */
+/* Returns the time until which the gang must run before it can be held again, because it has been
+ * on hold for max_suspended_ns and has not run for min_run_ns since; 0: no limit. */
 static uint64_t rest_until(const struct core *core, const struct gang *gang)
 {
 	uint64_t min = core->config.min_run_ns;
@@ -42,8 +42,8 @@ static uint64_t rest_until(const struct core *core, const struct gang *gang)
 	return gang->running_since + (min - gang->ran_ns);
 }
 
-/* Lowers *next to `until` and returns false, for conditions that are not met yet. The actions that
- * follow later are not prompt, because they had to wait. */
+/* Lowers *next to `until`, the time when a condition may be met, and returns false: it is not met
+ * yet. The actions that follow later are not prompt, because they had to wait. */
 static bool not_yet(struct core *core, struct gang *gang, uint64_t *next, uint64_t until)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -52,7 +52,8 @@ static bool not_yet(struct core *core, struct gang *gang, uint64_t *next, uint64
 	return false;
 }
 
-/* A client without a priority takes part in a hold only by an operator's lease. */
+/* Returns true if the client takes part in a hold. One without a priority takes part only in an
+ * operator's lease. */
 static bool takes_part(const struct core_client *c, bool leased)
 {
 	return c->priority >= 0 || leased;
@@ -73,7 +74,8 @@ bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leas
 	return false;
 }
 
-/* Can a client of the gang be suspended now? If only later, *next is lowered to that time. */
+/* Returns true if a client of the gang can be suspended now. If one can be only later, lowers *next
+ * to that time. */
 static bool can_act(const struct core *core, const struct gang *gang, bool leased, uint64_t now,
 		    uint64_t *next)
 {
@@ -87,8 +89,8 @@ static bool can_act(const struct core *core, const struct gang *gang, bool lease
 	return false;
 }
 
-/* Does a client that takes part have to run, because it cannot be suspended or its suspend has
- * failed? Then no client of the gang can be held. */
+/* Returns true if a client that takes part has to run, because it cannot be suspended or its
+ * suspend has failed. Then no client of the gang can be held. */
 static bool must_run(const struct core *core, const struct gang *gang, bool leased)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -103,8 +105,8 @@ static bool wants_resume(const struct gang *gang, const struct core_client *c, b
 	       !takes_part(c, leased);
 }
 
-/* Does the hold still keep a client suspended? It does not if each of them is in a teardown call,
- * or has a failed resume that is to be repeated. */
+/* Returns true if the hold still keeps a client suspended. It does not if each client is in a
+ * teardown call, or has a failed resume that is to be repeated. */
 static bool holds_any(const struct core *core, const struct gang *gang, bool leased, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -114,7 +116,7 @@ static bool holds_any(const struct core *core, const struct gang *gang, bool lea
 	return false;
 }
 
-/* Is a suspend in flight? The decision to release waits for its end. */
+/* Returns true if a suspend is in flight. The decision to release waits for its end. */
 static bool is_being_suspended(const struct core *core, const struct gang *gang)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -133,8 +135,8 @@ uint64_t gang_leased_until(const struct core *core, const struct gang *gang)
 	return until;
 }
 
-/* Should the gang, which is not on hold, be held now? If only later, *next is lowered to the time
- * of the next try. */
+/* Returns true if the gang, which is not on hold, has to be held now. If it may have to be later,
+ * lowers *next to the time of the next try. */
 static bool wants_hold(struct core *core, struct gang *gang, const struct contention_state *outcome,
 		       bool leased, uint64_t now, uint64_t *next)
 {
@@ -177,7 +179,7 @@ static void hold(struct core *core, struct gang *gang, uint64_t now)
 	gang->measured = !gang->suspend_ns || is_back(core, gang, now);
 }
 
-/* Does the gang, which is on hold and contended, have to run for its share now? */
+/* Returns true if the gang, which is on hold and contended, has to run for its share now. */
 static bool gets_its_share(struct core *core, struct gang *gang, uint32_t percent, uint64_t now,
 			   uint64_t *next)
 {
@@ -191,8 +193,9 @@ static bool gets_its_share(struct core *core, struct gang *gang, uint32_t percen
 	return false;
 }
 
-/* Is the gang, which is uncontended, held on until the time of the highest expected gain, or until
- * its turn? waits: it waited for its turn before, and turn_ends() has not ended the wait. */
+/* Returns true if the gang, which is uncontended, is held on until the time of the highest expected
+ * gain, or until its turn. waits: it waited for its turn before, and turn_ends() has not ended the
+ * wait. */
 static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint64_t now,
 			 uint64_t *next)
 {
@@ -205,8 +208,8 @@ static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint6
 	return gang->waits && !not_yet(core, gang, next, over);
 }
 
-/* Should the gang, which is on hold, be released now? If only later, *next is lowered to the time
- * of the next try. */
+/* Returns true if the gang, which is on hold, has to be released now. If only later, lowers *next
+ * to the time of the next try. */
 static bool wants_release(struct core *core, struct gang *gang,
 			  const struct contention_state *outcome, bool leased, uint64_t now,
 			  uint64_t *next)
@@ -243,9 +246,9 @@ static void starve(struct core *core, struct gang *gang)
 	gang_queue(core, gang);
 }
 
-/* Releases the gangs on a node entry with a gang that has reached its starvation bound. Gangs of
- * other tenants may reach theirs at any time, so that happens at most once in max_suspended_ns,
- * which is as often as the own bound would release these gangs. */
+/* Releases the gangs on a node entry along with a gang that has reached its starvation bound. Gangs
+ * of other tenants may reach their bounds at any time, so this happens at most once in
+ * max_suspended_ns, which is as often as their own bounds would release the gangs here. */
 static void starve_on(struct core *core, struct core_node *node, uint64_t now)
 {
 	if (node->starved_ns && now - node->starved_ns < core->config.max_suspended_ns)
@@ -261,9 +264,9 @@ static void starve_on(struct core *core, struct core_node *node, uint64_t now)
 	}
 }
 
-/* A gang that has reached its starvation bound disturbs more urgent work when it runs. So all gangs
- * that are held on the same GPUs run in the same span, instead of one after the other. A gang with
- * work on several GPUs releases the gangs on all of them. */
+/* Releases all gangs that are held on the GPUs of a gang that has reached its starvation bound.
+ * That gang disturbs more urgent work when it runs, so the other gangs run in the same span instead
+ * of one after the other. A gang with work on several GPUs releases the gangs on all of them. */
 static void starve_beside(struct core *core, const struct gang *gang, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -325,8 +328,8 @@ static void act(struct core *core, struct core_client *c, enum core_op op, uint6
 	client_recount(core, c);
 }
 
-/* Is a client of the same gang being resumed on one of the client's GPUs? pass: the present one, of
- * core->passes. */
+/* Returns true if a client of the same gang is being resumed on one of the client's GPUs. pass: the
+ * present value of core->passes. */
 static bool is_behind(const struct core *core, const struct core_client *c, uint64_t pass)
 {
 	for (uint32_t i = 0; i < c->client_node_count; i++)
@@ -341,10 +344,11 @@ static void resumes_on(struct core *core, const struct core_client *c, uint64_t 
 		core->nodes[c->client_nodes[i].node].resumed = pass;
 }
 
-/* Does a resume of the gang's client wait for that of another one? The driver updates the runlist
- * of a GPU for one process at a time, so a second call would only wait for the first one. Until it
- * is made, more urgent work that begins does not have to wait for it, nor for the suspend after it.
- * Clients that are resumed for another reason than the gang's release do not wait. */
+/* Returns true if the resume of the gang's client waits for that of another client. The driver
+ * updates the runlist of a GPU for one process at a time, so a second call would only wait for the
+ * first one. While it is not made, more urgent work that begins does not have to wait for it, nor
+ * for the suspend after it. Clients that are resumed for another reason than the gang's release do
+ * not wait. */
 static bool resumes_later(const struct core *core, const struct gang *gang,
 			  const struct core_client *c, uint64_t pass)
 {

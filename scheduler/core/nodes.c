@@ -74,7 +74,7 @@ static uint32_t *gpu_chain(struct core *core, uint32_t gpu_id)
 	return &core->chains[gpu_id * UINT32_C(0x9e3779b1) >> (32 - GPU_CHAIN_BITS)];
 }
 
-/* The index of a GPU; no index if no client uses it. */
+/* Returns the index of a GPU; NO_INDEX if no client uses it. */
 static uint32_t gpu_find(const struct core *core, uint32_t gpu_id)
 {
 	uint32_t at = *gpu_chain((struct core *)core, gpu_id);
@@ -84,7 +84,8 @@ static uint32_t gpu_find(const struct core *core, uint32_t gpu_id)
 	return at;
 }
 
-/* Adds a GPU. There is room, because the array has CORE_NODES entries for each client. */
+/* Adds a GPU and returns its index. There is room, because the array has CORE_NODES entries for
+ * each client. */
 static uint32_t gpu_begin(struct core *core, uint32_t gpu_id)
 {
 	uint32_t at = core->free_gpu, *chain = gpu_chain(core, gpu_id);
@@ -112,7 +113,8 @@ static void gpu_end(struct core *core, struct core_gpu *gpu)
 
 /* ---- nodes ---- */
 
-/* Adds a node entry. Active clients of other rights that can preempt there are counted at once. */
+/* Adds a node entry and returns its index. Active clients of other rights that can preempt there
+ * are counted at once. */
 static uint32_t node_begin(struct core *core, const struct core_rights *rights, uint32_t gpu)
 {
 	uint32_t at = core->free_node;
@@ -138,7 +140,8 @@ static uint32_t node_begin(struct core *core, const struct core_rights *rights, 
 	return at;
 }
 
-/* The index of the node entry of these rights on a GPU; adds both where they do not exist. */
+/* Returns the index of the node entry of these rights on a GPU; adds both where they do not
+ * exist. */
 static uint32_t node_for(struct core *core, const struct core_rights *rights, uint32_t gpu_id)
 {
 	uint32_t gpu = gpu_find(core, gpu_id);
@@ -178,7 +181,8 @@ static uint32_t slot_of(const struct core *core, const struct core_client *c)
 	return (uint32_t)(c - core->clients);
 }
 
-/* Adds a place for a GPU where the client has none. Returns its number, or -1. */
+/* Adds a place for a GPU where the client has none. Returns its number, or -1 if the client has
+ * CORE_NODES places. */
 static int node_list_add(struct core *core, struct core_client *c, uint32_t gpu_id)
 {
 	uint32_t at = CLIENT_NODE(slot_of(core, c), c->client_node_count);

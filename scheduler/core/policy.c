@@ -7,7 +7,7 @@
 
 /* ---- requests ---- */
 
-/* Mean and mean deviation, as TCP learns its round trips (RFC 6298). */
+/* Updates the mean and the mean deviation of durations as TCP does for round trips (RFC 6298). */
 void request_learn(struct core_client *c, uint64_t duration_ns)
 {
 	uint64_t off =
@@ -42,8 +42,8 @@ const struct policy_ops *policy_ops(enum policy policy)
 	return table[policy];
 }
 
-/* Adds to *out the contention of the gang on one node. works: the gang has work there; otherwise
- * the node counts only for `urgent`. *all is set if the policy gives the gang no share there. */
+/* Adds the contention of the gang on one node to *out. works: the gang has work there; otherwise
+ * the node counts only for out->urgent. Sets *all if the policy gives the gang no share there. */
 static void contend_by(const struct core *core, const struct gang *gang,
 		       const struct core_node *node, bool works, uint64_t now,
 		       struct contention_state *out, bool *all)
@@ -96,9 +96,10 @@ void evaluate_contention(const struct core *core, const struct gang *gang, uint6
 
 /* ---- hold-over ---- */
 
-/* This much more urgent work pays off all debt that is within the budget. A gang that waits for
- * its debt to be paid off is resumed after this time without more urgent work in any case, so that
- * the GPU does not wait idle for requests that may never come. */
+/* The budget of a gang's debt (gang.debt_ns) is max_online_overhead percent of this time, so this
+ * much more urgent work pays off a debt that is within the budget. A gang that waits for its debt
+ * to be paid off is resumed after this time without more urgent work in any case, so that the GPU
+ * does not wait idle for requests that may never come. */
 #define OVERHEAD_WINDOW_NS 1000000000u
 
 static uint64_t overhead_limit_ns(const struct core *core)
@@ -106,8 +107,8 @@ static uint64_t overhead_limit_ns(const struct core *core)
 	return OVERHEAD_WINDOW_NS / 100 * (uint64_t)core->config.max_online_overhead;
 }
 
-/* The debt has an upper limit, because rare requests never pay for their suspensions: without the
- * limit hours of later work would have to pay off what they left. */
+/* Adds to the debt, up to the budget plus the cost of one suspend. Rare requests never pay for their
+ * suspensions: without the limit hours of later work would have to pay off what they left. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 {
 	uint64_t most = overhead_limit_ns(core) + gang->suspend_ns;
@@ -115,7 +116,8 @@ void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 	gang->debt_ns = gang->debt_ns + duration_ns < most ? gang->debt_ns + duration_ns : most;
 }
 
-/* Would one more suspension exceed the budget? A single suspension without debt never does. */
+/* Returns true if the cost of one more suspension would raise the gang's debt above its budget,
+ * overhead_limit_ns(). Returns false if no budget is set, or while the gang has no debt. */
 static bool overhead_is_used_up(const struct core *core, const struct gang *gang)
 {
 	uint64_t used_ns = overhead_limit_ns(core);
@@ -128,8 +130,8 @@ static void pay_off(struct gang *gang, uint64_t ns)
 	gang->debt_ns -= ns < gang->debt_ns ? ns : gang->debt_ns;
 }
 
-/* Records whether the gang missed a gap that has ended. A gap counts only if the costs kept the
- * gang on hold, and not its turn, the budget or a lease. */
+/* Records whether the gang missed a gap that has ended. Only a gap in which the costs kept the gang
+ * on hold counts, not one in which its turn, the budget or a lease did. */
 static void missed_learn(const struct core *core, struct gang *gang, uint64_t now)
 {
 	bool missed = gang->held && gang->held_since < gang->urgent_since;
@@ -155,14 +157,15 @@ void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint6
 	gang->urgent_since = now;
 }
 
-/* A gang that runs beside another one gains 1/BESIDE of the time. This is assumed: how much of the
- * GPU two processes leave to each other is not known, and both all and nothing are possible. What
- * others lose counts so much more: more urgent work by its suspend, and the gang that runs by its
- * resume, during which the driver has that one off the GPU. */
+/* A gang that runs beside another one is assumed to gain 1/BESIDE of the time, because it is not
+ * known how much of the GPU two processes leave to each other: both all and nothing are possible.
+ * The losses of others are weighed BESIDE times as high: those of more urgent work by the gang's
+ * suspend, and those of the running gang by the resume, in which the driver has it off the GPU. */
 #define BESIDE 4u
 
-/* The driver's RESUME_QUEUES returns before all queues are on the GPU again, so the measured
- * duration is too short: a resume is taken to last at least as long as a suspend. */
+/* Returns the hold-over (sched_priv.h). RESUME_QUEUES returns before all queues are on the GPU
+ * again, so its measured duration is too short: a resume is taken to last as long as a suspend at
+ * least. */
 uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool beside)
 {
 	uint32_t weight = core->config.online_weight * (beside ? BESIDE : 1);

@@ -5,16 +5,16 @@
 
 #include "scheduler/core/policy_ops.h"
 
-/* Cost of a suspend and its resume; 0: not known yet. */
+/* Returns the learned cost of a suspend and a resume of the gang, in ns; 0: not known yet. */
 static uint64_t cost_ns(const struct gang *gang)
 {
 	return gang->suspend_ns && gang->resume_ns ? gang->suspend_ns + gang->resume_ns : 0;
 }
 
-/* The time from which on the client has to be alone on the GPU to meet its objective; the time to
- * suspend the others is not subtracted. The client may make no progress beside other work, so the
- * whole duration of its request must still fit in from then on. 0, at once: it has no objective,
- * its requests are not known yet, or they do not fit in the objective. */
+/* Returns the time from which on the client has to be alone on the GPU to meet its objective; the
+ * time to suspend the other clients is not subtracted. The client may make no progress beside other
+ * work, so the whole duration of its request must still fit in from then on. Returns 0, for at
+ * once, if it has no objective, or its requests are not known yet or do not fit into it. */
 static uint64_t due_of(const struct core_client *c)
 {
 	uint64_t need = request_ns(c);
@@ -24,7 +24,7 @@ static uint64_t due_of(const struct core_client *c)
 	return c->busy_since + c->slo_ns - need;
 }
 
-/* Lowers *due to the earliest time of the gang's active clients. */
+/* Lowers *due to the earliest time (due_of()) of the gang's active clients. */
 static void not_after_due_of(const struct core *core, const struct gang *of, uint64_t *due)
 {
 	FOR_CLIENTS (core, of, c)
@@ -53,8 +53,7 @@ static bool update(const struct core *core, struct core_node *node)
 	return changed;
 }
 
-/* Lowers *due to the earliest time of those priorities on the node entry that are above the
- * gang's. */
+/* Lowers *due to the earliest time in node->due_ns of a priority above the gang's. */
 static void not_after_dues(const struct core_node *node, const struct gang *gang, uint64_t *due)
 {
 	for (uint32_t more = node->urgent >> (gang->priority + 1) << (gang->priority + 1); more;
@@ -62,8 +61,8 @@ static void not_after_dues(const struct core_node *node, const struct gang *gang
 		not_after(due, node->due_ns[__builtin_ctz(more)]);
 }
 
-/* When the gang has to be suspended to make way in time for more urgent work on this node, of its
- * own rights or of others that can preempt it; 0: at once. */
+/* Returns the time when the gang has to be suspended to make way in time for more urgent work on
+ * this node, with the gang's own rights or with others that can preempt it; 0: at once. */
 static uint64_t first_due(const struct core *core, const struct core_node *node,
 			  const struct gang *gang)
 {

@@ -92,9 +92,9 @@ static inline uint32_t core_index(core_id client)
 	return client & 0xffffu;
 }
 
-/* The rights of a client. Clients of one tenant are allowed to preempt each other. Beyond that, `a`
- * is allowed to preempt `b` if a bit is set both in a.may and in b.lets; each bit is one grant of
- * the configuration. */
+/* The rights of a client. Clients of one tenant are allowed to preempt each other. Beyond that,
+ * client a is allowed to preempt client b if a bit is set both in a.can_preempt and in
+ * b.preemptible_by; each bit is one grant of the configuration. */
 struct core_rights {
 	uint32_t tenant;
 	uint64_t can_preempt, preemptible_by;
@@ -128,7 +128,7 @@ struct core_config {
 		}                                                                                  \
 	}
 
-/* Can the client be suspended? */
+/* Whether the client can be suspended. */
 enum core_capability {
 	CORE_PENDING, /* not known yet: no action */
 	CORE_ABLE,    /* yes */
@@ -235,8 +235,8 @@ void core_set_slo(struct core *core, core_id client, uint64_t slo_ns);
  * CORE_NODES other nodes already; the report is ignored then. */
 bool core_set_activity(struct core *core, core_id client, uint32_t gpu_id, bool active,
 		       uint64_t now);
-/* true: the client is in a teardown call that a suspension would block, so it is resumed and not
- * suspended until the next call with false. */
+/* Sets whether the client is in a teardown call that a suspension would block. While it is, the
+ * client is resumed and not suspended. */
 void core_set_teardown(struct core *core, core_id client, bool teardown);
 /* Holds the client's gang until `until_ns`, contended or not; 0: ends the lease. */
 void core_set_lease(struct core *core, core_id client, uint64_t until_ns);
@@ -249,10 +249,11 @@ void core_finished(struct core *core, core_id client, int error, uint64_t durati
 /* ---- decisions ---- */
 
 /*
- * Decides. To be called after events and at every deadline. Writes at most `max` actions, the
- * suspends first, and returns their number; all of them are in flight then. *deadline: the time of
- * the next call if no event comes first; CORE_NEVER: none. Only gangs that an event or a deadline
- * concerns are evaluated, so the cost does not depend on the number of clients.
+ * Decides which clients to suspend and resume. To be called after events and at every deadline.
+ * Writes at most `max` actions, the suspends first, and returns their number; all of them are in
+ * flight then. *deadline: the time of the next call if no event comes first; CORE_NEVER: none. Only
+ * gangs that an event or a deadline concerns are evaluated, so the cost does not depend on the
+ * number of clients.
  */
 size_t core_decide(struct core *core, uint64_t now, struct core_action *actions, size_t max,
 		   uint64_t *deadline);

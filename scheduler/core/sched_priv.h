@@ -75,12 +75,12 @@ struct core_gpu {
 #define GPU_CHAIN_BITS 8
 #define GPU_CHAINS (1u << GPU_CHAIN_BITS)
 
-/* A client's entry in the list of a node entry. */
+/* A place: a client's entry in the list of a node entry. */
 struct client_node {
 	uint32_t node;		 /* index in core->nodes */
 	uint32_t previous, next; /* places of the same node entry; or none */
 };
-/* The index of a place: of the client's slot, and of the place among the client's own. */
+/* The index of a place in all clients' places; `number`: its index in the client's own. */
 #define CLIENT_NODE(slot, number) ((slot)*CORE_NODES + (number))
 
 /* How a client is counted at present; bit n of a set: place n of the client. */
@@ -250,10 +250,10 @@ void client_uncount(struct core *core, struct core_client *client);
 /* Takes the client out of the counts that are kept by priority, before the priority of its gang
  * changes. */
 void client_discount(struct core *core, struct core_client *client);
-/* client_recount() for all clients of a gang. */
+/* Updates the counts of the node entries for all clients of a gang, as client_recount() does. */
 void gang_recount(struct core *core, struct gang *gang);
-/* To be called when the gang's active clients or their objectives have changed, because a policy
- * may depend on both. */
+/* Updates what policies keep of the nodes where the gang is active, and queues the gangs that this
+ * concerns. To be called when the gang's active clients or their objectives have changed. */
 void gang_objective_changed(struct core *core, const struct gang *gang);
 /* Returns the places where the client itself has work, suspended or not. Those where it counts
  * as having work, because its group has, are in client->counted.working. */
@@ -262,9 +262,9 @@ static inline const struct node_set *client_working(const struct core_client *cl
 	return client->state == CORE_RUNNING ? &client->active : &client->held;
 }
 /* Returns true if the client preempts less urgent work at present: it has a priority, is active,
- * is on the GPU or being resumed, and is not passive. */
+ * is on the GPU or being resumed, and is not victim-only. */
 bool client_presses(const struct core_client *client);
-/* Returns the number of words of a set of places that the client's places need. */
+/* Returns how many words of a node set the client's places occupy. */
 static inline uint32_t client_words(const struct core_client *client)
 {
 	return (client->client_node_count + NODE_SET_WORD - 1) / NODE_SET_WORD;
@@ -314,7 +314,7 @@ bool node_presses(const struct core_node *node, const struct core_node *other);
  * up: the bits that are set now. */
 void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32_t up);
 /* Returns the number of the client's place for a GPU, which is added if the client has none;
- * -1 if the client uses CORE_NODES others already. */
+ * -1 if the client uses CORE_NODES other GPUs already. */
 int client_find_node(struct core *core, struct core_client *client, uint32_t gpu_id);
 /* Removes all places of the client, and node entries that no client uses any more. The client must
  * not be counted (client_uncount()). */
@@ -332,9 +332,9 @@ void gang_queue(struct core *core, struct gang *gang);
 struct gang *gang_dequeue(struct core *core);
 /* Sets the time when the gang is to be queued without an event; CORE_NEVER: none. */
 void timer_set(struct core *core, struct gang *gang, uint64_t at);
-/* Returns the earliest such time of all gangs; CORE_NEVER: none. */
+/* Returns the earliest time that timer_set() has set for any gang; CORE_NEVER: none. */
 uint64_t timer_next(const struct core *core);
-/* Queues all gangs whose time has come, and clears these times. */
+/* Queues all gangs whose time (timer_set()) has come, and clears these times. */
 void timers_due(struct core *core, uint64_t now);
 
 /* ---- account.c ---- */
@@ -385,13 +385,13 @@ uint64_t share_left(const struct core *core, const struct gang *gang, uint32_t p
 		    uint64_t now);
 /* Returns when the share window of `now` ends, in ns. */
 uint64_t share_window_end(const struct core *core, uint64_t now);
-/* Adds a time off the GPU that began at `since` and ends now to the account of its window. */
+/* Adds the time off the GPU from `since` to `now` to window_off_ns of the present share window. */
 void share_count(const struct core *core, struct gang *gang, uint64_t since, uint64_t now);
 
 /* Records that more urgent work begins or ends for the gang: learns the gap, or pays off debt.
  * Does nothing if `urgent` has not changed. */
 void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint64_t now);
-/* Adds the duration of a suspension for more urgent work to the gang's debt. */
+/* Adds the duration of a suspension for more urgent work to the gang's debt_ns, up to a limit. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns);
 /* Returns the hold-over, in ns: for how long the gang is held on after it is no longer contended.
  * beside: another gang of the same priority has its turn on the node, so that resuming this one

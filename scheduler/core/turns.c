@@ -6,15 +6,16 @@
  */
 #include "scheduler/core/sched_priv.h"
 
-/* The order of turns is that of the begins of the holds. All gangs that ran are held again when a
- * gap ends, so the first one is the gang that ran longest ago. */
+/* Returns true if the turn of `a` comes before that of `b`: turns have the order in which the holds
+ * began. All gangs that ran are held again when a gap ends, so the first gang is the one that ran
+ * longest ago. */
 static bool is_before(const struct gang *a, const struct gang *b)
 {
 	return a->held_since != b->held_since ? a->held_since < b->held_since : a < b;
 }
 
-/* Will the gang, which is on hold, be resumed in this gap, at present or so soon that to wait for
- * it costs less than the suspension that the wait saves? */
+/* Returns true if the gang, which is on hold, will be resumed in this gap, either now or so soon
+ * that to wait for it costs less than the suspension that the wait saves. */
 static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t now)
 {
 	struct contention_state outcome;
@@ -31,9 +32,9 @@ static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t
 	return over <= now + gang->suspend_ns;
 }
 
-/* Should other gangs wait for the client's gang in this gap? Not for a passive client, because it
- * counts as active also without work, and not for a gang that cannot be suspended, because it costs
- * no suspension. */
+/* Returns true if other gangs have to wait for the client's gang in this gap. They do not wait for
+ * a victim-only client, because it counts as active also without work, nor for a gang that cannot
+ * be suspended, because it costs no suspension. */
 static bool takes_turn(const struct core *core, const struct core_client *c, struct gang *gang,
 		       uint64_t now)
 {
@@ -62,8 +63,8 @@ static struct gang *find_first(const struct core *core, const struct core_node *
 	return first;
 }
 
-/* The result is kept until something changes, because in one decision many gangs may need it for
- * the same node entry. */
+/* Returns the gang of this priority that is first in turn on the node entry; NULL: none. The result
+ * is kept until something changes, because many gangs may need it in one decision. */
 static const struct gang *first_in_turn(const struct core *core, struct core_node *node,
 					int priority, uint64_t now)
 {
@@ -96,7 +97,7 @@ bool others_turn(struct core *core, const struct gang *gang, uint64_t now)
 	return false;
 }
 
-/* Only the first one is queued: if it has to wait on, the gangs behind it have to, too. */
+/* Queues only the first of the waiting gangs: if it has to wait on, the gangs behind it have to. */
 void turn_ends(struct core *core, const struct core_node *node, int priority)
 {
 	struct gang *next = NULL;
