@@ -56,7 +56,8 @@ static int connect_to_daemon(const char *path)
 	return protocol_connect(path);
 }
 
-/* Returns 0 if the path is free now. */
+/* Removes a socket file that no daemon listens at. Returns 0 if the path is free now; otherwise a
+ * negative errno with a sentence in `problem`. */
 static int clear_path(const char *path, char *problem, size_t size)
 {
 	int fd = connect_to_daemon(path);

@@ -34,8 +34,8 @@ static uint32_t dropped;	     /* lines, not reported yet */
 static struct log_losses own_losses; /* used until log_count_in() is called */
 static struct log_losses *losses = &own_losses;
 
-/* O_NONBLOCK belongs to the open file description, which other processes may share. So for a
- * pipe or a terminal, a second open file description is opened. */
+/* Chooses `way` by the type of stderr. O_NONBLOCK belongs to the open file description, which other
+ * processes may share. So for a pipe or a terminal, a second open file description is opened. */
 void log_open(void)
 {
 	struct stat st;
@@ -95,14 +95,14 @@ void log_verbose(void)
 	log_set_verbose(true);
 }
 
-/* For a stderr without a non-blocking way. It is not exact: another process can fill the pipe
- * between this check and the write. */
+/* Returns true if stderr can accept a line, where there is no non-blocking way to it. That is not
+ * exact: another process can fill the pipe between this check and the write. */
 static bool has_room(void)
 {
 	return poll_now(STDERR_FILENO, POLLOUT) == POLLOUT;
 }
 
-/* Returns false if the line was not accepted because there was no room. */
+/* Writes a line. Returns false if it was not accepted because there was no room. */
 static bool put(const char *text, size_t length)
 {
 	ssize_t n = 0;
@@ -195,8 +195,8 @@ void log_line(enum log_priority priority, const char *format, ...)
 	va_end(args);
 }
 
-/* Charges the budget for a line. If it is granted, the number of lines that were not granted
- * before is logged first. */
+/* Returns true if the rate limit of `share` allows a line now. The number of lines that it did not
+ * allow before is then logged first. */
 static bool granted(struct log_share *share, enum log_budget of)
 {
 	if (!ratelimit_take(&share->limit, &budgets[of], clock_ns())) {

@@ -31,7 +31,8 @@ static void put(const char *text, ssize_t length)
 	}
 }
 
-/* The main function of kfdschedd-log. */
+/* The main function of kfdschedd-log: copies the pipe `in` to stderr until its writers have
+ * ended. */
 static _Noreturn void copy(int in)
 {
 	static char text[PIECE];

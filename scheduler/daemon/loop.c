@@ -132,7 +132,7 @@ static void decide(struct worker *worker)
 	nodes_publish(&worker->nodes, worker->core);
 }
 
-/* Callback of executor_collect(). */
+/* Handles the outcomes of one executor. Callback of executor_collect(). */
 static void executor_reported(uint32_t number, void *context)
 {
 	struct worker *worker = context;
@@ -162,7 +162,7 @@ static void collect_outcomes(struct worker *worker)
 	worker->orphan_count = n_valid;
 }
 
-/* Ends the daemon's work: the end of its executor resumes and releases each client. */
+/* Ends the daemon's work: ends all executors, and the end of its executor resumes each client. */
 static void leave(struct worker *worker)
 {
 	struct client *client;
@@ -221,15 +221,16 @@ static void put_in_force(struct worker *worker)
 	client_attrs_configured(worker, again, clock_ns());
 }
 
-/* Goes on with the comparison of the coming configuration, for a short time. */
+/* Continues the comparison of the coming configuration, for COMPARE_NS. */
 static void compare_config(struct worker *worker)
 {
 	if (worker->is_coming && client_attrs_compare(worker, clock_ns() + COMPARE_NS))
 		put_in_force(worker);
 }
 
-/* What costs time is to match each client with each rule. So that is done in several turns of the
- * loop, and not at all if rules and grants are the same. */
+/* Takes a new configuration and begins to compare it with the one in force. To match each client
+ * with each rule costs time, so that is done in several turns of the loop, and not at all if rules
+ * and grants are the same. */
 static void read_config(struct worker *worker)
 {
 	if (!reload_take(own.reload, &worker->coming_number, &worker->coming))
@@ -318,8 +319,9 @@ static void take_replies(struct worker *worker, uint64_t now)
 			client_replied(worker, asker, now);
 }
 
-/* Handles what is overdue of SWEEP_CLIENTS clients, the others in the next sweeps; of all if there
- * are external ones, which nothing but the sweep reads. */
+/* Calls client_overdue() for the next SWEEP_CLIENTS clients; the sweeps after this one handle the
+ * clients that are left. If there are external processes, calls it for all clients, because nothing
+ * but the sweep reads their state. */
 static void sweep_clients(struct worker *worker, uint64_t now)
 {
 	uint32_t left = worker->external_count ? UINT32_MAX : SWEEP_CLIENTS;
@@ -344,7 +346,7 @@ static void free_dead(struct worker *worker)
 		client_free(worker, client);
 }
 
-/* Frees ended clients, and every SWEEP_NS handles what is overdue. */
+/* Frees ended clients, and every SWEEP_NS does for clients what is overdue (sweep_clients()). */
 static void sweep(struct worker *worker, uint64_t now)
 {
 	admission_check(&worker->admission, now);

@@ -91,9 +91,9 @@ static int parse_options(int argc, char **argv, struct daemon_options *out)
 	return 2;
 }
 
-/* Continues in a child process, where it returns 0. The socket is listening already, so the
- * process that started the daemon can use it at once. stderr is kept because the log is written
- * to it. */
+/* Continues in a child process, where this returns 0; a negative errno: it failed. The socket is
+ * listening already, so the process that started the daemon can use it at once. stderr is kept
+ * because the log is written to it. */
 static int go_into_background(void)
 {
 	int null;

@@ -87,7 +87,8 @@ static int lock_what_fits(void)
 	return error;
 }
 
-/* Future mappings are locked only without a limit, because at a limit they would fail. */
+/* Locks present and future mappings. With a limit, locks only the present ones that fit, because
+ * future mappings would fail at the limit. Returns 0 or a negative errno. */
 static int lock_all(void)
 {
 	if (!is_unlimited())

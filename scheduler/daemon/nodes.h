@@ -31,7 +31,7 @@ struct nodes {
 	struct node_work work[CLIENT_SHM_NODES];
 };
 
-/* Creates the shared page. Returns 0 or a negative errno. */
+/* Creates struct daemon_shm. Returns 0 or a negative errno. */
 int nodes_open(struct nodes *nodes);
 
 /* Reads the nodes from sysfs into the shared pages, at most once a second. */
@@ -53,7 +53,7 @@ void nodes_set_asleep(struct nodes *nodes, bool asleep);
  * only. */
 int nodes_daemon_shm(struct nodes *nodes, uint32_t version);
 
-/* Work of a client on a node begins or ends. */
+/* Counts work of a client on a node that begins or ends. */
 void nodes_work(struct nodes *nodes, uint32_t gpu_id, bool begins, uint64_t now);
 
 /* Returns the time in ns in which clients had work on the node since this worker started. */

@@ -93,8 +93,8 @@ pid_t peer_read_number(pid_t of, pid_t pid)
 	return found < 0 && error != EINVAL ? -error : -ENOTTY;
 }
 
-/* The pid may have been reused by another process. That process then started after the
- * connection was made. */
+/* Returns true if the process started before the connection was made. If its pid was reused by
+ * another process, that process started after it. */
 static bool started_before(uint64_t start, uint64_t monotonic_ns)
 {
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
@@ -116,8 +116,9 @@ char peer_state(pid_t pid)
 	return at ? *at : '\0';
 }
 
-/* Reads the effective uid, which is the one that a connection has, too, and the last number of
- * NSpid, which is the pid in the process's own namespace. Returns -ESRCH if the process is gone. */
+/* Reads the effective uid of a process, which its connections have, too, and the last number of
+ * NSpid, which is the pid in the process's own namespace. Returns 0; -ESRCH: the process is
+ * gone. */
 static int read_identity(pid_t pid, struct peer_facts *out)
 {
 	char status[PROC_STATUS_BYTES];
@@ -218,7 +219,7 @@ static void fill(struct socket_peer *out, const struct peer_facts *facts)
 	out->own_pid = facts->own_pid;
 }
 
-/* Reads by pid what remains to be known. The pidfd is open; it is closed on failure. */
+/* Reads by pid the facts about a peer whose pidfd is open; closes the pidfd on failure. */
 static int describe(peer_reader *read, struct socket_peer *out, struct peer_facts *facts)
 {
 	int error = read(out->pid, facts);

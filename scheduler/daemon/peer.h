@@ -89,20 +89,20 @@ int peer_replaced(const struct socket_peer *peer, peer_reader *read);
  */
 pid_t peer_read_number(pid_t of, pid_t pid);
 
-/* Returns the start time as in struct socket_peer; 0: no such process. Can block, too. */
+/* Returns the start time as in struct socket_peer; 0: no such process. Can block as peer_read(). */
 uint64_t peer_started(pid_t pid);
 
-/* Returns the effective uid; (uid_t)-1: no such process. */
+/* Returns the effective uid of a process; (uid_t)-1: no such process. */
 uid_t peer_uid(pid_t pid);
 
-/* Returns the state of its lead thread (R, S, D, T, ...) from /proc/PID/status, which can be
- * read without blocking, unlike /proc/PID/stat; '\0': no such process. */
+/* Returns the state of a process's lead thread (R, S, D, T, ...) from /proc/PID/status, which can
+ * be read without blocking, unlike /proc/PID/stat; '\0': no such process. */
 char peer_state(pid_t pid);
 
 /* Reads the daemon's own namespaces, as in struct socket_peer. */
 void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns);
 
-/* Reads the name of its lead thread, reduced to printable ASCII; empty if there is no such
+/* Reads the name of a process's lead thread, reduced to printable ASCII; empty if there is no such
  * process. */
 void peer_name(pid_t pid, char name[static 16]);
 

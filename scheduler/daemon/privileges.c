@@ -47,7 +47,7 @@
 
 /* Lists of calls with any arguments, by name, with one blank between two names. */
 
-/* Each process. */
+/* Calls of each process. */
 static const char basic[] =
 	/* open descriptors */
 	"read write writev close "
@@ -58,8 +58,8 @@ static const char basic[] =
 	/* the process itself; a sanitizer calls sigaltstack when a thread ends */
 	"getpid gettid exit exit_group rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack";
 
-/* All processes except those that accept connections, serve metrics, or write the recording or
- * the log. */
+/* Calls of all processes except those that accept connections, serve metrics, or write the
+ * recording or the log. */
 static const char common[] =
 	/* files and pipes; open descriptors */
 	"pread64 pwrite64 readv lseek fstat stat lstat newfstatat statx access faccessat faccessat2 "
@@ -82,16 +82,16 @@ static const char sockets[] =
 	"accept4 recvmsg recvfrom sendmsg sendto shutdown getsockopt setsockopt "
 	"getsockname getpeername";
 
-/* The watchdog: its lock, its socket file, its children, and what a worker does at its start.
- * Also what the child that reads the configuration needs to resolve user names (nscd, sssd and
- * systemd are reached by AF_UNIX sockets). */
+/* Calls of the watchdog: for its lock, its socket file, its children, and what a worker does at its
+ * start. Also what the child that reads the configuration needs to resolve user names (nscd, sssd
+ * and systemd are reached by AF_UNIX sockets). */
 static const char watchdogs[] =
 	"flock unlink unlinkat kill capget capset seccomp prctl connect fcntl tgkill mlock mlockall "
 	"landlock_create_ruleset landlock_restrict_self "
 	/* kfdschedd-door */
 	"dup2 dup3 close_range";
 
-/* The process that accepts connections. */
+/* Calls of the process that accepts connections. */
 static const char doors[] =
 	/* connections */
 	"accept4 recvmsg sendmsg sendto shutdown getsockopt epoll_create1 "
@@ -154,7 +154,7 @@ static const struct {
 	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_LISTEN)}},
 	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_DETACH)}},
 	{ROLE(READER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(NS_GET_TGID_FROM_PIDNS)}},
-	/* Has a client read all that was sent to it? */
+	/* To find out whether a client has read all that was sent to it. */
 	{ROLE(WORKER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(SIOCOUTQ)}},
 	/* The log may be a socket. */
 	{LOGGERS, SCMP_SYS(sendto), 2, {IS(0, STDERR_FILENO), IS(4, 0)}},
@@ -343,9 +343,9 @@ static void keep(const cap_value_t *wanted, int count, bool effective)
 
 static const cap_value_t rights[] = {CAP_SYS_PTRACE, CAP_SYS_NICE};
 
-/* The loop and the executors must not wait for a CPU behind the processes that they schedule,
- * and they use very little CPU time. Programs that run in real time for long use the lowest
- * real-time priority, so the daemon uses one above it. */
+/* Sets a real-time priority, because the loop and the executors must not wait for a CPU behind the
+ * processes that they schedule, and they use very little CPU time. Programs that run in real time
+ * for long use the lowest real-time priority, so the daemon uses one above it. */
 void privilege_urgent(bool log_failure)
 {
 	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};

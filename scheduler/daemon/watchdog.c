@@ -32,7 +32,7 @@
 #define MS 1000000ull
 #define CHECK_NS (50 * MS)	     /* period of the watchdog's loop */
 #define HEARTBEAT_MAX_NS (500 * MS)  /* age of the worker's heartbeat */
-#define START_MAX_NS (5000 * MS)     /* the same before its loop runs: nothing is suspended then */
+#define START_MAX_NS (5000 * MS)     /* that age before its loop runs: nothing is suspended then */
 #define LEAVE_MAX_NS (15000 * MS)    /* time for a worker to end after SIGTERM */
 #define ADMISSION_MAX_NS (1000 * MS) /* age of the heartbeat of kfdschedd-door */
 #define OWN_FILES 8
@@ -51,7 +51,7 @@ struct watchdog {
 	struct daemon_child http; /* only with a socket for metrics */
 	struct daemon_child reader;
 	struct daemon_child record; /* only with --record */
-	/* the connection between both: end of the worker, end of kfdschedd-read */
+	/* connection of worker and kfdschedd-read: end of the worker, end of kfdschedd-read */
 	int reader_ends[2];
 	int files[FILES]; /* all that children inherit; -1: none */
 	struct executors *executors;
@@ -99,8 +99,10 @@ static void check_child(struct watchdog *w, uint64_t now)
  * worker holds a lock on a file beside the socket until its last thread has ended, and no watchdog
  * starts a worker without the lock. */
 
-/* The last holder of the lock may have removed the file between our open() and our flock(). The
- * lock is then on a file without a name and has no effect, so the caller tries again. */
+/* Opens and locks the file once, without waiting. Returns the descriptor or a negative errno. The
+ * last holder of the lock may have removed the file between our open() and our flock(): then the
+ * lock is on a file without a name and has no effect. This returns -EWOULDBLOCK for that, too, and
+ * the caller tries again. */
 static int take_once(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -158,7 +160,7 @@ static int take_lock(struct watchdog *w)
 	return fd;
 }
 
-/* In a new child: closes the inherited descriptors, except these three. */
+/* Closes, in a new child, the inherited descriptors except these three. */
 static void keep_files(const struct watchdog *w, int a, int b, int c)
 {
 	for (int i = 0; i < FILES; i++)

@@ -19,8 +19,8 @@ struct user *worker_user(struct worker *worker, const struct client *client)
 	return users_find(&worker->admission.users, client->uid, worker->now_ns);
 }
 
-/* The serial of the client is in the data of its events, so that an event that was pending when its
- * slot was given to another client is ignored. */
+/* Calls epoll_ctl(2) for `fd`. The client's serial is in the data of its events, so that an event
+ * that was pending when its slot was given to another client is ignored. */
 static int control(struct worker *worker, int op, int fd, uint32_t events, enum worker_event kind,
 		   const struct client *client)
 {
@@ -49,7 +49,7 @@ void worker_unwatch(struct worker *worker, int fd)
 		epoll_ctl(worker->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-/* The slot is in the low bits (control()). */
+/* Takes the slot from the low bits of `data`, where control() puts it. */
 void worker_prefetch(const struct worker *worker, uint64_t data)
 {
 	__builtin_prefetch(worker->clients[data & 0xffff]);

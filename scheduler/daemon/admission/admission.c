@@ -24,8 +24,8 @@
  * been replaced. */
 static const struct ratelimit_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
 
-/* An entry can be reused only if no connection refers to it and its budgets are full, because a
- * user could otherwise get new budgets by reconnecting. */
+/* Returns true if the entry can be reused: no connection refers to it, and none of its rate limits
+ * is in use, because a user could otherwise get new limits by reconnecting. */
 static bool is_free(const struct user *user, uint64_t now)
 {
 	return user->connections == 0 && ratelimit_full(&user->comes, now) &&
@@ -51,7 +51,7 @@ struct user *users_find(struct users *users, uid_t uid, uint64_t now)
 }
 
 /* Returns why `user` cannot have another connection, which completes "... refused: ", or NULL; the
- * budget of an untrusted user is then charged. */
+ * connection of an untrusted user is then counted for the rate limit. */
 static const char *objection(const struct users *users, struct user *user, bool trusted,
 			     uint64_t now)
 {

@@ -42,7 +42,7 @@ struct user {
 	uid_t uid;
 	uint32_t connections; /* open now */
 	uint32_t queries;     /* status replies in progress (query.h) */
-	uint64_t last_round;  /* number of its last turn at the door (greeter.h); 0: none */
+	uint64_t last_round;  /* number of its last turn in kfdschedd-door (greeter.h); 0: none */
 	struct log_share log;
 	struct ratelimit comes, scans; /* new connections; scans of shared memory (client_scan.h) */
 };
@@ -81,7 +81,7 @@ struct user *users_find(struct users *users, uid_t uid, uint64_t now);
 struct user *users_let_in(struct users *users, const struct owners *owners, int socket,
 			  uint64_t now, uid_t *owner, bool *trusted);
 
-/* A connection that was counted has ended. */
+/* Counts one connection of `owner` less, which users_let_in() counted and which has ended. */
 void users_left(struct users *users, uid_t owner, uint64_t now);
 
 /* Replies to a hello with a negative errno. */
@@ -133,7 +133,7 @@ int admission_take(struct admission *admission, int channel, const struct owners
  * ms if there are more than 64 such connections. */
 void admission_check(struct admission *admission, uint64_t now);
 
-/* An admitted connection of `owner` has ended. Takes ownership of `socket`. */
+/* Handles the end of an admitted connection of `owner`. Takes ownership of `socket`. */
 void admission_left(struct admission *admission, uid_t owner, int socket, uint64_t now);
 
 /* Returns true if the peer has not read all packets that were sent to it. */

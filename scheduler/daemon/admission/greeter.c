@@ -61,11 +61,11 @@ static struct {
 
 /* ---- processes that close connections ---- */
 
-static uint32_t sinks; /* that have not ended */
+static uint32_t sinks; /* number of processes of sink_add() that have not ended */
 
-/* Runs in the new process. It keeps only `fd` and its end of the pipe. When kfdschedd-door has
- * closed the other end of the pipe, it has also closed its copy of `fd`, so this process is the
- * last holder of `fd` and its exit closes it. */
+/* Closes `fd` in the new process, by its exit. The process keeps only `fd` and its end of the pipe.
+ * When kfdschedd-door has closed the other end of the pipe, it has also closed its copy of `fd`, so
+ * this process is the last holder of `fd`. */
 static void swallow(int fd, int admission_end, int own_end)
 {
 	char none;
@@ -82,10 +82,10 @@ static void swallow(int fd, int admission_end, int own_end)
 	_exit(0);
 }
 
-/* Closing a descriptor that its sender has chosen can block for as long as the sender wants, so a
- * separate process closes it. Needed only on kernels before Linux 6.16 (greeter.h). Takes ownership
- * of `fd` in any case. If the process cannot be created, `fd` stays open for the life of this one
- * and an error is logged. */
+/* Closes `fd` in a separate process, because closing a descriptor that its sender has chosen can
+ * block for as long as the sender wants. Needed only on kernels before Linux 6.16 (greeter.h).
+ * Takes ownership of `fd` in any case. If the process cannot be created, `fd` stays open for the
+ * life of this one and an error is logged. */
 static void sink_add(int fd)
 {
 	int ends[2];
@@ -239,7 +239,7 @@ static void drop(struct pending *pending, uint64_t now)
 
 /* ---- transfer to the worker ---- */
 
-/* The user of a connection has had its turn. */
+/* Records that the user of a connection has had its turn. */
 static void end_round(uid_t owner, uint64_t now)
 {
 	uint64_t last_round = ++admission.turns;
@@ -250,7 +250,7 @@ static void end_round(uid_t owner, uint64_t now)
 			admission.pending[i].last_round = last_round;
 }
 
-/* Returns false if the channel is full. */
+/* Passes a connection to the worker. Returns false if the channel is full. */
 static bool pass(struct pending *pending, uint64_t now)
 {
 	int error = protocol_send(admission.with->channel, &pending->message,

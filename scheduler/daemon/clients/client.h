@@ -42,12 +42,12 @@ enum client_phase {
 struct client_attrs {
 	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
 	uint64_t again_ns;
-	/* values that the client requests itself; control.own_priority and own_slo_us are others */
+	/* values that the client requests itself, beside control.own_priority and own_slo_us */
 	enum protocol_level level;
 	char group[PROTOCOL_GROUP_MAX];
 
-	/* sets of grants, one bit each (match_rules.h): it preempts others by them; others preempt
-	 * it by them */
+	/* grants (match_rules.h), one bit each: those by which it can preempt others; those by
+	 * which others can preempt it */
 	uint64_t can_preempt, preemptible_by;
 	/* the coming configuration can have another meaning for the client
 	 * (client_attrs_compare()) */
@@ -59,7 +59,7 @@ struct client_attrs {
 /* State of client_level.c. */
 struct level {
 	enum protocol_level wanted; /* KFDSHIM_LEVEL, or the level of its rule */
-	/* it changes to `to`; CLIENT_SHM_LEVEL_NONE: to a session of the daemon (level trap) */
+	/* its level changes to `to`; CLIENT_SHM_LEVEL_NONE: to level trap */
 	bool changing;
 	enum client_shm_level to;
 	/* a suspend failed, several were slow, or the driver does not support it */
@@ -179,7 +179,7 @@ struct client {
 	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
 	/* a scan has evaluated if it can be held; false: the next scan does */
 	bool evaluated;
-	bool hold_cmd_pending; /* a command has not been acknowledged yet */
+	bool hold_cmd_pending; /* a hold command has not been acknowledged yet */
 	bool hold_acked;       /* the client has acknowledged that it holds itself */
 	uint32_t own_session, hold_cmd,
 		hold_cmd_number; /* enum client_shm_own; last command, and its number */
@@ -201,7 +201,7 @@ struct client {
 	uint64_t cause_ns;   /* when the cause of the action happened; 0: unknown */
 
 	struct query *query;		    /* state of CLIENT_ASKING (query.c); NULL: none */
-	struct pending_event pending_event; /* see there */
+	struct pending_event pending_event; /* for events.c */
 	struct metrics_values counts;
 };
 
@@ -231,7 +231,7 @@ static inline const char *client_level_name(const struct client *client)
 	return client->hold_cmd_level ? client_shm_level_name(client->hold_cmd_level) : "trap";
 }
 
-/* The same, if it can be held now. */
+/* Returns the name of the level at which the client can be held now; "observe": at none. */
 static inline const char *client_present_level(const struct client *client,
 					       const struct core_view *view)
 {

@@ -20,9 +20,9 @@ static void set_suspended(struct client *client, bool suspended)
 	__atomic_store_n(&client->shm->suspended, suspended, __ATOMIC_SEQ_CST);
 }
 
-/* Can another driver call of the process hold its mutex now, for which a suspend then waits? If
- * that is not known, without the shim or with an older one, the executor measures to be sure; a
- * process that suspends itself does not measure. */
+/* Returns true if another driver call of the process may hold its mutex now, for which a suspend
+ * then waits. Without the shim or with an older one this is not known, so the executor measures to
+ * be sure; a process that suspends itself does not measure. */
 static bool mutex_may_be_held(const struct client *client)
 {
 	bool known = !client->external && client->version == PROTOCOL_VERSION;
@@ -30,7 +30,7 @@ static bool mutex_may_be_held(const struct client *client)
 	return (!known && !client->hold_cmd_level) || shm_word(&client->shm->pinning);
 }
 
-/* An announced call cancels a suspend that was to begin. */
+/* Cancels a suspend that was to begin if the client has announced a call. Returns true if so. */
 static bool is_cancelled(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (shm_word(&client->shm->teardown_begin) == shm_word(&client->shm->teardown_end))
@@ -241,7 +241,7 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 	executor_send(client->executor, EXECUTOR_COLLECT);
 }
 
-/* The client cannot be held, for now or permanently. A reason that is already set stays. */
+/* Records that the client cannot be held, for now or permanently. A reason that is set stays. */
 static void refuse(const struct worker *worker, struct client *client)
 {
 	client->refused = true;
@@ -251,7 +251,7 @@ static void refuse(const struct worker *worker, struct client *client)
 			   NULL);
 }
 
-/* The session has ended, but its executor has not. */
+/* Handles the end of a session whose executor has not ended. */
 static void lost(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (!client->attached || client->refused || worker->stopping || client->level.changing)
@@ -263,7 +263,8 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* The executor reports nothing more. `hung`: its driver call does not return. */
+/* Lowers the level, because the executor reports nothing more. `hung`: its driver call does not
+ * return. */
 static void aborted(struct worker *worker, struct client *client, bool hung, uint64_t now)
 {
 	if (hung)
@@ -272,18 +273,18 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall_by(worker, client, REASON_executor_ended, -ECONNRESET, now);
 }
 
-/* Returns whether the driver has reset a queue in a suspend, or an ENABLE, that succeeded, by its
- * time. The wait for the process's mutex just before shows how long that is held: if it is a small
- * part of the suspend, it is no reason for the rest. (On a busy host any driver call takes some
- * ms.) */
+/* Returns true if the driver has reset a queue in a suspend, or an ENABLE, that succeeded, to judge
+ * by its time. The wait for the process's mutex just before shows how long the mutex is held: if
+ * that is a small part of the suspend, it is no reason for the rest. (On a busy host any driver
+ * call takes some ms.) */
 static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 {
 	return cost->duration_ns >= UNMAP_LATENCY_NS &&
 	       cost->waited_ns < cost->duration_ns / MUTEX_PART;
 }
 
-/* If a suspend that succeeded has cost a queue, or the beginning of the session has, the work of
- * that queue is lost. Suspending the rest of the process does not bring it back. */
+/* Lowers the level if a suspend that succeeded, or the beginning of the session, has cost a queue:
+ * the work of that queue is lost, and suspending the rest of the process does not bring it back. */
 static void check_reset(struct worker *worker, struct client *client, const char *what,
 			const struct kfd_debug_cost *cost, uint64_t now)
 {

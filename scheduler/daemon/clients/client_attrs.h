@@ -30,8 +30,8 @@ void client_attrs_slot(struct worker *worker, const struct client *client, uint6
 /* Returns the effective priority by rule or by the client's own value, without control requests. */
 int client_attrs_priority(const struct client *client);
 
-/* The client's own priority or SLO may have changed: applies the effective ones, except a
- * priority that a control request has set. */
+/* Applies the effective priority and SLO when those that the client requests may have changed. A
+ * priority that a control request has set stays. */
 void client_attrs_changed(struct worker *worker, struct client *client);
 
 /*
@@ -42,12 +42,12 @@ void client_attrs_changed(struct worker *worker, struct client *client);
  */
 bool client_attrs_compare(struct worker *worker, uint64_t end_ns);
 
-/* A new configuration is in force: evaluates it for each marked client. `again`: the attributes of
- * each client are to be read again, one client after the other. A level takes effect when a process
- * registers the next time. */
+/* Evaluates a new configuration, which is in force now, for each marked client. `again`: the
+ * attributes of each client are to be read again, one client after the other. A level takes effect
+ * when a process registers the next time. */
 void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
-/* Called in each sweep, between reader_begin() and reader_end(): reads the attributes again if
+/* Called in each sweep (loop.c), between reader_begin() and reader_end(): reads the attributes again if
  * that is due. Returns true if they have changed, and were applied. */
 bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 

@@ -143,7 +143,7 @@ static void plan_climb(struct level *level, uint64_t now)
 	level->climb_ns = now + level->pause_ns;
 }
 
-/* Starts a change. The client is not held until the change is complete. */
+/* Starts a change of the level. The client is not held until the change is complete. */
 static void leave_level(struct worker *worker, struct client *client, enum client_shm_level to)
 {
 	client->level.changing = true;
@@ -153,7 +153,7 @@ static void leave_level(struct worker *worker, struct client *client, enum clien
 		executor_send(client->executor, EXECUTOR_QUIT); /* its end resumes the client */
 }
 
-/* No other level is possible: the client is only observed. */
+/* Leaves the client observed only, because no other level is possible. */
 static void observe(struct worker *worker, struct client *client)
 {
 	struct level *level = &client->level;
@@ -174,7 +174,7 @@ static void observe(struct worker *worker, struct client *client)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Records the reason. The obstacle to trap stays the first reason. */
+/* Records why a level does not work. The obstacle to trap stays the first reason. */
 static void explain(const struct worker *worker, struct client *client, const struct reason *why)
 {
 	struct level *level = &client->level;
@@ -352,8 +352,8 @@ static bool stays_idle(const struct worker *worker, struct client *client, uint6
 	return level->idle_ns && now >= level->idle_ns + IDLE_NS;
 }
 
-/* Another client has the only session of the GPU. Returns true if the session is free now. If
- * its holder has been idle for long enough, the holder's level is lowered, which frees the
+/* Returns true if the only session of a GPU, which another client had, is free for the client now.
+ * If its holder has been idle for long enough, the holder's level is lowered, which frees the
  * session later. */
 static bool may_take_session(struct worker *worker, const struct client *client, uint64_t now)
 {
@@ -459,8 +459,8 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	client->evaluated = false; /* so that the next scan does */
 }
 
-/* Called after the right to trace was refused. If the right seems to exist, waiting for it would
- * not help. */
+/* Finds out whether the right to trace, which was refused, seems to exist: then waiting for it
+ * would not help (`unseen`). */
 static void evaluate_level(struct client *client)
 {
 	int right = reader_right_has_come(client->peer.pid);

@@ -29,29 +29,30 @@
  * because it comes from the client. */
 void level_begin(struct client *client, uint32_t wanted);
 
-/* The present level does not work, or does not work any more. why->error: an errno as trap_attach()
- * returns it; -EIO: the firmware failed to preempt or was slow. Starts the change to a lower
- * level, or to observation only. */
+/* Starts the change to a lower level, or to observation only, because the present level does not
+ * work, or does not work any more. why->error: an errno as trap_attach() returns it; -EIO: the
+ * firmware failed to preempt or was slow. */
 void level_fall(struct worker *worker, struct client *client, const struct reason *why,
 		uint64_t now);
-/* The same, for a reason without a detail. */
+/* As level_fall(), for a reason that consists of `code` and `error` only. */
 void level_fall_by(struct worker *worker, struct client *client, enum reason_code code, int error,
 		   uint64_t now);
 
-/* The core does not suspend the client any more, because a suspend failed (`error`) or several
- * in a row were slow (0). */
+/* Starts the change to a lower level where that is possible, because the core does not suspend the
+ * client any more: a suspend failed (`error`) or several in a row were slow (0). */
 void level_failed(struct worker *worker, struct client *client, int error, uint64_t now);
 
-/* The daemon has opened a debug session on the client: it is at level trap. */
+/* Records that the client is at level trap: the daemon has opened a debug session on it. */
 void level_risen(struct client *client, uint64_t now);
 
-/* The client has carried out HOLD_CMD_PREPARE, or failed with `error` (HOLD_CMD_PREPARE). */
+/* Continues the change of the level when the client has carried out HOLD_CMD_PREPARE, or has failed
+ * to with `error`. */
 void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now);
 
-/* The client has lost what its level needs. Prepares the same level again. */
+/* Prepares the same level again, when the client has lost what its level needs. */
 void level_again(struct worker *worker, struct client *client);
 
-/* Called in each sweep of the client, between reader_begin() and reader_end(): completes a
+/* Called in each sweep (loop.c) of the client, between reader_begin() and reader_end(): completes a
  * change of the level, or tries trap again. */
 void level_step(struct worker *worker, struct client *client, uint64_t now);
 
@@ -75,8 +76,8 @@ void client_attach(struct worker *worker, struct client *client, bool patient);
  * client->reason. */
 void client_explain(struct client *client);
 
-/* The runtime's state has changed: opens a session, or updates whether the client can be
- * suspended. */
+/* Opens a session, or updates whether the client can be suspended, when the state of its runtime
+ * has changed. */
 void client_runtime_changed(struct worker *worker, struct client *client);
 
 /* Evaluates again whether the client can be suspended. */

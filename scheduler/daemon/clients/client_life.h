@@ -26,7 +26,7 @@ uint64_t client_asker(const struct client *client);
  * lacks, or `code` with the errno in the shared memory. */
 void client_why_never(const struct client *client, enum reason_code code, struct reason *why);
 
-/* The client cannot be held at its level; logs the reason and sends an event. */
+/* Makes the client one that cannot be held at its level; logs the reason and sends an event. */
 void client_cannot(struct worker *worker, struct client *client, const struct reason *why);
 
 /* Sends a reply to a command: 0 or a negative errno, and a sentence. client_reply() also ends the
@@ -35,7 +35,7 @@ void client_send_status(struct client *client, int status, const char *text);
 void client_reply(struct worker *worker, struct client *client, int status, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Commands the client to hold, release or prepare itself: `what` is HOLD_CMD_*. */
+/* Sends the client a hold command: to hold, release or prepare itself (`what` is HOLD_CMD_*). */
 void client_command(struct client *client, enum client_shm_level level, uint32_t what,
 		    uint64_t now);
 
@@ -47,7 +47,7 @@ bool client_scan_teardown(struct worker *worker, struct client *client);
  * shm->teardown_granted, wakes its waiters, and takes the client off the list. */
 void client_release_all(struct worker *worker, uint64_t now);
 
-/* The client has ended: removes it from the core and from all lists. `why` completes a log line;
+/* Ends a client: removes it from the core and from all lists. `why` completes a log line;
  * NULL: nothing is logged. The struct stays valid until client_free(). */
 void client_gone(struct worker *worker, struct client *client, const char *why);
 
@@ -62,11 +62,12 @@ void client_free(struct worker *worker, struct client *client);
  * also if it fails. */
 void client_accept(struct worker *worker, const struct admitted *admitted, uint64_t now);
 
-/* An answer of kfdschedd-read for `asker` has arrived (reader_replied()): runs the code again
- * that waits for it. */
+/* Runs the code again that waits for an answer of kfdschedd-read for `asker`, which has arrived
+ * (reader_replied()). */
 void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
 
-/* The peer has closed the connection. A command ends; a workload may still live. */
+/* Handles that the peer has closed the connection: ends a command, and checks from now on whether a
+ * workload, which may still live, runs another program. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each sweep of the client (loop.c: every 20 ms, with more than 256 clients less often),
@@ -84,11 +85,12 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
  * all actions of a decision have been started. */
 void client_find_cause(struct worker *worker, struct client *client);
 
-/* An action has ended: reports it to the core, to metrics and to events. */
+/* Reports the end of an action to the core, to metrics and to events. */
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);
 
-/* The session of an external process has reported an event, or reports events from now on. */
+/* Has the queues of an external process read again, and updates the state of its runtime. Called
+ * when its session has reported an event, or begins to report events. */
 void client_session_changed(struct client *client);
 
 /* Handles the outcomes of the client's executor, if there are any. */

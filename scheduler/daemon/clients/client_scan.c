@@ -60,8 +60,8 @@ static void set_capability(struct worker *worker, struct client *client)
 	}
 }
 
-/* The client has acknowledged. `error` and `took_us` are values from the client and may be
- * anything. */
+/* Reports the acknowledgement of a hold command. `error` and `took_us` are values from the client
+ * and may be anything. */
 static void send_result(struct worker *worker, struct client *client, uint32_t error,
 			uint32_t took_us, uint64_t now)
 {
@@ -87,7 +87,7 @@ static void send_result(struct worker *worker, struct client *client, uint32_t e
 	client_acted(worker, client, &report, now);
 }
 
-/* The client had acknowledged a hold and now reports that it is not held any more. */
+/* Lowers the level of a client that had acknowledged a hold and now reports that it is not held. */
 static void lost(struct worker *worker, struct client *client, uint32_t error, uint64_t now)
 {
 	struct reason why;
@@ -171,7 +171,7 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	return true;
 }
 
-/* The program may change its priority (kfdshim.h). */
+/* Takes over the priority, which the program may change (kfdshim.h). Returns true if it did. */
 static bool scan_priority(struct worker *worker, struct client *client)
 {
 	int priority = (int)shm_word((const uint32_t *)&client->shm->priority);
@@ -225,8 +225,8 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 
 /* ---- rate limit ---- */
 
-/* The eventfd is watched edge-triggered and never read. epoll reports writes that happened while
- * it was not watched as soon as it is watched again. */
+/* Watches the client's eventfd, or stops watching it. It is watched edge-triggered and never read.
+ * epoll reports writes that happened while it was not watched as soon as it is watched again. */
 static void watch(struct worker *worker, struct client *client, bool wake)
 {
 	if (client->wake_fd >= 0)
@@ -234,8 +234,8 @@ static void watch(struct worker *worker, struct client *client, bool wake)
 			       client);
 }
 
-/* Charges one scan to the budgets of the client and of its user. Returns false if one of them
- * has nothing left. */
+/* Counts one scan for the rate limits of the client and of its user. Returns false if one of them
+ * is exceeded. */
 static bool take(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct user *user = worker_user(worker, client);

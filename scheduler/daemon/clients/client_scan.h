@@ -26,21 +26,21 @@
  * something had changed. */
 bool client_scan(struct worker *worker, struct client *client, uint64_t now);
 
-/* The client has written its eventfd: scans its shared memory, or defers the scan. Returns true
- * if something had changed. */
+/* Scans the shared memory of a client that has written its eventfd, or defers the scan. Returns
+ * true if something had changed. */
 bool scan_woken(struct worker *worker, struct client *client, uint64_t now);
 
-/* Scans without a wake-up by the client. Only a scan that finds a change is charged to the
- * budgets. Returns true if something had changed. */
+/* Scans the shared memory without a wake-up by the client. Only a scan that finds a change counts
+ * for the rate limits. Returns true if something had changed. */
 bool scan_unwoken(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each loop iteration: makes the deferred scans when they are due. */
 void scan_late(struct worker *worker, uint64_t now);
 
-/* Removes a client that has ended. */
+/* Removes a client that has ended from the list of deferred scans. */
 void scan_limit_forget(struct worker *worker, struct client *client);
 
-/* Called in each sweep for a client with hold_cmd_level: handles a command that was not
+/* Called in each sweep (loop.c) for a client with hold_cmd_level: handles a command that was not
  * acknowledged within 1 s. */
 void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now);
 

@@ -69,7 +69,7 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 }
 
 /* Checks that the process of `pidfd` can be tagged, and fills *out and *subject. The caller owns
- * out->pidfd. */
+ * out->pidfd. Returns 0, or a negative errno with a sentence in `problem`. */
 static int hold(pid_t pid, int pidfd, struct socket_peer *out, struct proc_attrs *subject,
 		char *problem, size_t size)
 {
@@ -173,7 +173,7 @@ static int check_priority(pid_t pid, int priority, char *problem, size_t size)
 	return -EINVAL;
 }
 
-/* As external_tag(), because of the rule `rule`; empty: because of a request. */
+/* Gives the process a priority, as external_tag(), by the rule `rule`; empty: by a request. */
 static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
 	       char *problem, size_t size)
 {
@@ -305,8 +305,8 @@ static void check_threads(struct worker *worker, struct client *client, uint64_t
 	}
 }
 
-/* A requested priority belongs to the program that was running; a lease belongs to the process,
- * so it is kept. */
+/* Removes the priority that a request has set, which belongs to the program that was running. A
+ * lease belongs to the process, so it is kept. */
 static void forget_request(struct worker *worker, const struct socket_peer *peer)
 {
 	const struct saved_process *known =
@@ -445,7 +445,8 @@ static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 	return error;
 }
 
-/* A request in an earlier worker has given the process a priority. */
+/* Gives a process the priority again that a request in an earlier worker has set. Returns 0 or a
+ * negative errno. */
 static int restore_tag(struct worker *worker, const struct saved_process *saved, int pidfd)
 {
 	char problem[256];
@@ -510,7 +511,7 @@ static void check_tagged(struct worker *worker)
 			external_rules_again(worker, client);
 }
 
-/* Returns false while the answers about this process are awaited. */
+/* Checks the next process of own.pids. Returns false while the answers about it are awaited. */
 static bool look_at_next(struct worker *worker)
 {
 	pid_t pid = own.pids[own.next];

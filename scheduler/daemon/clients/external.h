@@ -53,18 +53,19 @@ int external_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char
 /* Returns the name of the rule that gave the process its priority; empty: a request did. */
 const char *external_rule(const struct external *external);
 
-/* Called in each sweep for a client that is served, between reader_begin() and reader_end():
- * does what is due. */
+/* Called in each sweep (loop.c) for a client that is served, between reader_begin() and
+ * reader_end(): reads its queues, opens its session and checks its threads when that is due. */
 void external_overdue(struct worker *worker, struct client *client, uint64_t now);
 
-/* The attributes of an external process may have changed: evaluates the rules for it again. */
+/* Evaluates the rules for an external process again, whose attributes may have changed. */
 void external_rules_again(struct worker *worker, struct client *client);
 
-/* Called in each loop iteration; works for 2 ms at most. The first calls also give processes their
- * priority again that a request has set in an earlier worker (saved_state.h). */
+/* Called in each loop iteration: compares processes with the rules, for 2 ms at most. The first
+ * calls also give processes their priority again that a request has set in an earlier worker
+ * (saved_state.h). */
 void external_rules_check(struct worker *worker, uint64_t now);
 
-/* Returns its queues, as sysfs shows them; valid until the next call of external_overdue(). */
+/* Returns the process's queues, as sysfs shows them; valid until the next external_overdue(). */
 const struct sysfs_queue *external_queues(const struct external *external, uint32_t *count);
 
 #endif

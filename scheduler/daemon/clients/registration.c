@@ -28,7 +28,7 @@ static void refuse(struct worker *worker, struct client *client, int error)
 	client_gone(worker, client, NULL);
 }
 
-/* A process that registers again, after exec, replaces its earlier client. */
+/* Ends the earlier client of a process that registers again, after exec. */
 static void replace(struct worker *worker, const struct client *client)
 {
 	struct client *other;
@@ -123,7 +123,7 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	lease_restore(worker, client, now);
 }
 
-/* Takes what a workload requests for itself. Returns 0 or a negative errno. */
+/* Stores what a workload requests for itself. Returns -EINVAL, -ESHUTDOWN or 0. */
 static int take_hello(const struct worker *worker, struct client *client)
 {
 	const struct protocol_hello *hello = &client->hello;
@@ -224,7 +224,7 @@ void client_hung_up(struct worker *worker, struct client *client, uint64_t now)
 	client_overdue(worker, client, now);
 }
 
-/* The connection was closed: checks whether the process runs another program now. */
+/* Checks whether a process whose connection was closed runs another program now. */
 static void read_program(struct worker *worker, struct client *client, uint64_t now)
 {
 	int replaced = peer_replaced(&client->peer, reader_facts);

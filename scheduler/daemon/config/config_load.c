@@ -56,7 +56,7 @@ struct config_key {
 	bool again;    /* the key can be repeated */
 };
 
-/* Allowed values; a kind with bounds also has these. */
+/* Allowed values by kind; key_allowed() appends the bounds of a key that has some. */
 static const char *const allowed[] = {
 	[KEY_TIME] = "a number with its unit (us, ms, s)",
 	[KEY_MICROSECONDS] = "a whole number of microseconds",
@@ -361,7 +361,8 @@ static bool end_section(struct config_reading *r)
 	return false;
 }
 
-/* `text` is the text between the brackets. */
+/* Begins the section of which `text` is the text between the brackets. Returns false after a
+ * problem. */
 static bool begin_section(struct config_reading *r, char *text)
 {
 	char *name = text + strcspn(text, " \t");
@@ -437,9 +438,9 @@ static int take_key(void *user, const char *section_name, const char *name, cons
 
 /* ---- lines of the file ---- */
 
-/* inih does not report the number of a line, a line that it cuts, a section without keys, or a
- * file that is not text. So next_line() and this function check them. This function handles the
- * headings of sections. */
+/* Handles a line that is the heading of a section. Returns false after a problem. inih does not
+ * report the number of a line, a line that it cuts, a section without keys, or a file that is not
+ * text, so next_line() and this function check them. */
 static bool read_key(struct config_reading *r, const char *line)
 {
 	char copy[CONFIG_LINE_MAX + 1], *end;

@@ -152,7 +152,7 @@ static bool any_gid(const struct rule_ids *ids, const struct proc_attrs *s)
 	return false;
 }
 
-/* An empty text is an unknown attribute, which no pattern matches. */
+/* Returns true if the text matches. An empty one is an unknown attribute: no pattern matches it. */
 static bool fits(const char *pattern, const char *text)
 {
 	return text[0] && fnmatch(pattern, text, 0) == 0;

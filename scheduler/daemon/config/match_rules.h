@@ -103,7 +103,7 @@ struct authority {
  * for it. */
 bool rule_take(struct rule *rule, enum rule_condition condition, const char *text);
 
-/* Parses "uid NAME over cgroup /PATTERN" and appends the grant. Returns false likewise. */
+/* Parses "uid NAME over cgroup /PATTERN" and appends the grant. Returns false as rule_take(). */
 bool rules_take_grant(struct authority *out, const char *text);
 
 #define SUBJECT_GIDS 64u   /* further groups of a process are not read */

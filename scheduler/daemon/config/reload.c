@@ -194,7 +194,7 @@ static void publish(struct shared *shared)
 	__atomic_store_n(&shared->number, number, __ATOMIC_SEQ_CST);
 }
 
-/* Returns false while the process runs. Kills it after READ_MAX_NS. */
+/* Returns true if the process that reads the file has ended. Kills it after READ_MAX_NS. */
 static bool has_ended(struct reload *reload, uint64_t now)
 {
 	if (waitpid(reload->reader, NULL, WNOHANG) != 0)

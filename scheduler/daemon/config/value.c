@@ -63,7 +63,7 @@ bool value_yes_no(const char *text, bool *out)
 	return true;
 }
 
-/* The largest number is not a valid id: chown(2) and other calls interpret it as "unchanged". */
+/* Parses a uid or gid. The largest number is none: chown(2) and others take it as "unchanged". */
 static bool id(const char *text, uint32_t *out)
 {
 	uint64_t number;

@@ -17,27 +17,27 @@
 
 #define VALUE_NAME 64 /* bytes, with the NUL */
 
-/* Decimal digits only. */
+/* Parses a number of decimal digits only. */
 bool value_number(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
-/* A time in the grammar of common/parse.h: "50ms", "1.5 s". */
+/* Parses a time in the grammar of common/parse.h: "50ms", "1.5 s". */
 bool value_time(const char *text, uint64_t min_ns, uint64_t max_ns, uint64_t *out_ns);
 
-/* A percentage: "20%". */
+/* Parses a percentage: "20%". */
 bool value_percent(const char *text, uint32_t min, uint32_t max, uint32_t *out);
 
-/* "yes" or "no". */
+/* Parses "yes" or "no". */
 bool value_yes_no(const char *text, bool *out);
 
-/* A name that the system knows, or a number. The name service may use the network
- * (nsswitch.conf). */
+/* Parse the name of a user or group that the system knows, or its number. The name service may use
+ * the network (nsswitch.conf). */
 bool value_user(const char *text, uid_t *out);
 bool value_group(const char *text, gid_t *out);
 
-/* A name of letters, digits, `.`, `_` and `-`, with 1 to size - 1 characters. */
+/* Copies a name of letters, digits, `.`, `_` and `-`, with 1 to size - 1 characters. */
 bool value_name(const char *text, char *out, size_t size);
 
-/* "off" (0), or a port of this machine: "127.0.0.1:9464". */
+/* Parses "off" (0), or a port of this machine: "127.0.0.1:9464". */
 bool value_listen(const char *text, uint16_t *out);
 
 /* Copies the next item of a list (`a, b, c`) into `item`, without surrounding blanks, and

@@ -52,8 +52,8 @@ static bool join(struct executor_process *process)
 	return false;
 }
 
-/* The limits do not apply to root and the daemon's own user. A subordinate uid of root does not
- * count as root. */
+/* Returns true for root and the daemon's own user, to whom the limits do not apply. A subordinate
+ * uid of root does not count as root. */
 static bool is_trusted(const struct executor_tenant *tenant)
 {
 	return users_is_trusted(tenant->uid);
@@ -69,7 +69,7 @@ static bool same_owner(const struct executor_tenant *a, const struct executor_te
 	return a->owner == b->owner;
 }
 
-/* Last resort: returns true if targets of `a` can be in a process of `b`. */
+/* Returns true if targets of `a` can be in a process of `b`, as the last resort. */
 static bool may_share(const struct executor_tenant *a, const struct executor_tenant *b)
 {
 	return is_trusted(a) || !is_trusted(b);
@@ -297,7 +297,7 @@ void executor_free(struct executor *executor)
 		give_back(executor);
 }
 
-/* Aborts the executor in a slot. `state` of its process is EXECUTOR_KILLED or EXECUTOR_DIED. */
+/* Aborts the executor in a slot. `state`: that of its process, EXECUTOR_KILLED or EXECUTOR_DIED. */
 static void abort_slot(struct executor *executor, uint32_t state)
 {
 	if (executor->state == EXECUTOR_SLOT_USED) {

@@ -44,9 +44,9 @@ void executor_send(struct executor *executor, uint32_t requests);
  * different numbers. */
 uint32_t executor_number(const struct executor *executor);
 
-/* Call it when done_fd was written. Aborts the executors whose process has ended or was killed,
- * and calls `on_report` with the number of each executor that may have an outcome since the last
- * call. */
+/* Aborts the executors whose process has ended or was killed, and calls `on_report` with the
+ * number of each executor that may have an outcome since the last call. Called when done_fd was
+ * written. */
 void executor_collect(void (*on_report)(uint32_t number, void *context), void *context);
 
 /* Returns and clears the outcomes (enum executor_outcome). *report is set with EXECUTOR_ACTED,
@@ -54,7 +54,7 @@ void executor_collect(void (*on_report)(uint32_t number, void *context), void *c
  * longer. */
 uint32_t executor_take(struct executor *executor, struct executor_report *report);
 
-/* After EXECUTOR_REFUSED: returns the reason, with the result of trap_attach() as its error. */
+/* Returns the reason after EXECUTOR_REFUSED, with the result of trap_attach() as its error. */
 struct reason executor_reason(const struct executor *executor);
 
 /* Returns true if the target's runtime is enabled, as events of the session have reported. */
@@ -74,10 +74,10 @@ void executor_count(uint32_t *processes, uint32_t *stuck);
 /* ---- the watchdog's side ---- */
 
 /*
- * It starts executor processes when the worker requests them. It ends a process that is stopped, or
- * that has had the same driver call for 10 s (the firmware's own timeout is 9 s). Before the kill,
- * the threads of the process have 200 ms to end their sessions, which resumes their targets. The
- * driver ends the remaining sessions when the last thread has ended.
+ * The watchdog starts executor processes when the worker requests them. It ends a process that is
+ * stopped, or that has had the same driver call for 10 s (the firmware's own timeout is 9 s).
+ * Before the kill, the threads of the process have 200 ms to end their sessions, which resumes
+ * their targets. The driver ends the remaining sessions when the last thread has ended.
  *
  * Threads: the watchdog, which has one thread.
  */
@@ -99,7 +99,7 @@ int executor_run(struct executor_table *table, uint32_t number, int done_fd, uin
  * NULL with errno on failure. */
 struct executors *executors_create(const int *files, size_t count, uint64_t *refused);
 
-/* For the worker: the table; the eventfd that is written when there is an outcome; and the
+/* Return, for the worker, the table; the eventfd that is written when there is an outcome; and the
  * eventfd by which the worker requests a process, on which the watchdog waits. */
 struct executor_table *executors_table(struct executors *executors);
 int executors_done_fd(const struct executors *executors);
@@ -113,7 +113,7 @@ void executors_close(const struct executors *executors);
  * the last call. `now` is CLOCK_MONOTONIC in ns. */
 void executors_check(struct executors *executors, bool children, uint64_t now);
 
-/* The worker has ended: ends all executor processes, in the same way. */
+/* Ends all executor processes, as executors_check() does, because the worker has ended. */
 void executors_kill(struct executors *executors, uint64_t now);
 
 /* Empties the table before a worker starts, except for processes that cannot be killed. */

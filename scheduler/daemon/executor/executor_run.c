@@ -30,7 +30,8 @@
 #define EVENTS 16
 /* Number of targets up to which all are checked at each signal of one of them. */
 #define FEW 16u
-/* With more, time from a signal to the check of all, and its limit while targets stay stopped. */
+/* With more targets: time from a signal to the check of all, and its limit while some are
+ * stopped. */
 #define CHECK_MIN_NS 5000000u
 #define CHECK_MAX_NS 80000000u
 #define BY_PID 1024u /* hash chains; a power of two */
@@ -108,7 +109,7 @@ static void report_outcome(struct executor *slot, uint32_t outcome)
 	(void)!write(done_fd, &one, sizeof(one));
 }
 
-/* The watchdog limits the time between begin_work() and end_work(). */
+/* Marks the begin of work on a target. The watchdog limits the time until end_work(). */
 static void begin_work(struct executor *slot)
 {
 	__atomic_store_n(&slot->busy, 1, __ATOMIC_RELEASE);
@@ -236,7 +237,8 @@ static void watch_session(struct executor_target *target)
 	epoll_ctl(epoll_fd, EPOLL_CTL_ADD, trap_events_fd(target->trap), &event);
 }
 
-/* Returns false if the thread must end: EXECUTOR_QUIT, or the target has ended. */
+/* Carries out requests. Returns false if the thread must end: EXECUTOR_QUIT, or the target has
+ * ended. */
 static bool carry_out(struct executor_target *target, uint32_t requests)
 {
 	struct trap *trap = target->trap;
@@ -343,7 +345,8 @@ static void *run(void *arg)
 
 /* ---- process ---- */
 
-/* The thread is detached, because nothing waits for its end. */
+/* Starts a thread, which is detached, because nothing waits for its end. Returns 0 or a negative
+ * errno. */
 static int start_thread(void *(*body)(void *), void *arg)
 {
 	pthread_attr_t attr;
@@ -424,10 +427,10 @@ struct check {
 	uint64_t due_ns, wait_ns;
 };
 
-/* SIGCHLD reports a stop or the end of a target, and names it, but a signal that comes before the
- * last one was read is merged into that one. So all targets are checked: at once if they are few;
- * of many, whose check takes a system call each, the named one at once, and the others a little
- * later. */
+/* Checks targets after SIGCHLD, which reports a stop or the end of a target and names it; but a
+ * signal that comes before the last one was read is merged into that one. So all targets are
+ * checked: at once if they are few; of many, whose check takes a system call each, the named one at
+ * once, and the others a little later. */
 static void take_signals(struct check *check)
 {
 	struct signalfd_siginfo info;
@@ -445,7 +448,7 @@ static void take_signals(struct check *check)
 		*check = (struct check){clock_ns() + CHECK_MIN_NS, CHECK_MIN_NS};
 }
 
-/* The check that is due. Mostly the kernel has nothing more to report, which one call shows. */
+/* Makes the check of all targets that is due. Mostly one call shows that there is nothing to do. */
 static void check_all(struct check *check)
 {
 	if (!trap_any_pending()) {
@@ -497,7 +500,8 @@ static void *wait_for_events(void *arg)
 	return arg;
 }
 
-/* SIGCHLD is blocked in all threads; the watchdog has blocked it before the fork. */
+/* Opens signalfd and epoll and starts the thread that waits for them. Returns 0 or a negative
+ * errno. SIGCHLD is blocked in all threads; the watchdog has blocked it before the fork. */
 static int begin_events(void)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
@@ -513,7 +517,7 @@ static int begin_events(void)
 	return start_thread(wait_for_events, NULL);
 }
 
-/* Returns true if there is still no target; the process then accepts no other. */
+/* Returns true if there is still no target, so that the process ends; it then accepts no other. */
 static bool leaves(void)
 {
 	uint32_t none = 0;

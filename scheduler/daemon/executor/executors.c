@@ -26,7 +26,7 @@ struct executor_seen {
 
 struct child_process {
 	struct daemon_child child;
-	pid_t pid;	    /* the last one, also after its end */
+	pid_t pid;	    /* of the last process, also after its end */
 	uint64_t killed_ns; /* when its end was requested, or it was killed; 0: neither */
 	bool logged;	    /* it was logged that it does not end */
 };
@@ -127,7 +127,8 @@ static void kill_one(struct executors *executors, uint32_t number, uint64_t now)
 	set_state(executors, number, EXECUTOR_KILLED);
 }
 
-/* The acquire load makes visible what the worker wrote to the slot before. */
+/* Returns true if the slot is used. The acquire load makes visible what the worker wrote to it
+ * before. */
 static bool is_used(const struct executor *slot)
 {
 	return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == EXECUTOR_SLOT_USED;
@@ -151,10 +152,10 @@ static unsigned request_quit(struct executors *executors, uint32_t number)
 }
 
 /*
- * The driver ends the sessions of an ended process one after the other. While it waits for the
- * mutex of one target, it ends no session of any other process, because it holds
- * kfd_processes_srcu, for which the end of each other process waits. So each thread ends its own
- * session first, and a target that lets this wait delays no other.
+ * Ends a process: each of its threads ends its own session first. Otherwise the driver ends the
+ * sessions of an ended process one after the other, and while it waits for the mutex of one target,
+ * it ends no session of any other process, because it holds kfd_processes_srcu, for which the end
+ * of each other process waits. So a target that lets it wait delays no other.
  */
 static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 {
@@ -173,7 +174,7 @@ static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 	set_state(executors, number, EXECUTOR_KILLED);
 }
 
-/* The last thread of a process has ended. */
+/* Handles the end of the last thread of a process. */
 static void ended(struct executors *executors, uint32_t number, int status)
 {
 	const struct child_process *process = &executors->processes[number];

@@ -59,7 +59,7 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	return n;
 }
 
-/* Times are calculated for a `now` that can be earlier than the last one. */
+/* Returns by how much a time has increased; 0 if `now` is earlier than at the last call. */
 static uint64_t increase(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;

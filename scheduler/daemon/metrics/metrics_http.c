@@ -253,7 +253,7 @@ static bool has_room(struct MHD_Daemon *server)
 	return info && info->num_connections < CONNECTIONS;
 }
 
-/* Returns false if the waiting connections cannot be accepted now. */
+/* Accepts the waiting connections. Returns false if that is not possible now. */
 static bool accept_waiting(struct MHD_Daemon *server)
 {
 	while (has_room(server)) {
@@ -327,7 +327,8 @@ static int close_others(void)
 	return 0;
 }
 
-/* The daemon may have been started with another priority. Serving metrics is never urgent. */
+/* Sets the normal priority, because serving metrics is never urgent; the daemon may have
+ * another. */
 static void be_ordinary(void)
 {
 	const struct sched_param ordinary = {.sched_priority = 0};

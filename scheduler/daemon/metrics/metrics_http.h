@@ -40,7 +40,7 @@
  */
 int metrics_http_listen(uint16_t port, char *problem, size_t size);
 
-/* The same with a socket that is listening already. Takes ownership. */
+/* As metrics_http_listen(), with a socket that is listening already. Takes ownership. */
 void metrics_http_use(int socket);
 
 /* Returns the listening socket; -1: there is none. */
@@ -62,7 +62,7 @@ struct metrics_reader {
  * the other functions have no effect. */
 int metrics_share_create(void);
 
-/* Watchdog: a worker has ended, so its snapshot is not current any more. */
+/* Watchdog: marks the snapshot as not current any more, because its worker has ended. */
 void metrics_share_worker_ended(void);
 
 /* Worker: metrics_share_room() returns the slot for the next snapshot, or NULL if no process

@@ -95,7 +95,8 @@ static void client_labels(FILE *out, const struct metrics_client *client)
 	label_text(out, client->comm, sizeof(client->comm));
 }
 
-/* Number of objects in a scope; the next functions return their counters and write their labels. */
+/* Returns the number of objects in a scope. values_of() returns their counters, and labels() writes
+ * their labels. */
 static uint32_t how_many(const struct metrics_snapshot *s, enum scope scope)
 {
 	return scope == ALL ? 1 : scope == NODE ? s->node_count : s->listed;

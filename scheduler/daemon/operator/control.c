@@ -70,8 +70,8 @@ static pid_t translate(const struct worker *worker, const struct socket_peer *fr
 	return found ? found : -ENOTTY;
 }
 
-/* Opens a pidfd of the target. The inode of the pidfd shows whether the pid has been reused
- * since the request was sent. */
+/* Opens a pidfd of the target. Returns 0; -ESRCH if the pid has been reused since the request was
+ * sent, which the inode of the pidfd shows; or another negative errno. */
 static int hold_target(struct client *from, const struct protocol_hello *hello, pid_t pid)
 {
 	struct stat st;
@@ -86,8 +86,9 @@ static int hold_target(struct client *from, const struct protocol_hello *hello, 
 		       : 0;
 }
 
-/* The pidfd stays open while answers are awaited, so that what is read by pid belongs to its
- * process. */
+/* Opens a pidfd of the target and reads its start time and name. The pidfd stays open while
+ * answers are awaited, so that what is read by pid belongs to its process. Returns 0 or a
+ * negative errno. */
 static int open_target(struct client *from, const struct protocol_hello *hello,
 		       struct control_target *out)
 {
@@ -299,7 +300,7 @@ void control_policies(struct worker *worker)
 
 /* ---- requests ---- */
 
-/* A request about a process. */
+/* Handles a request about a process. */
 static void serve_target(struct worker *worker, struct client *from,
 			 const struct protocol_hello *hello, uint64_t now)
 {

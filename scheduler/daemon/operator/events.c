@@ -82,7 +82,7 @@ static json_t *act_json(const struct daemon_event *event)
 			 event->error ? strerror(-event->error) : NULL);
 }
 
-/* What an event of this kind has besides the process. */
+/* Returns what an event of this kind contains besides the process. */
 static json_t *details_json(const struct daemon_event *event)
 {
 	bool by = event->by_operator;
@@ -166,8 +166,9 @@ static int send_lost(const struct client *reader)
 	return error;
 }
 
-/* Lost events are reported first, at their place in the sequence. A reader that does not read is
- * not tried at each event, because that would cost more than the events do. */
+/* Reports the number of lost events before any further event, at its place in the sequence. A
+ * reader that does not read is not tried at each event, because that would cost more than the
+ * events do. */
 bool events_overdue(struct client *reader)
 {
 	uint64_t now;
@@ -242,7 +243,8 @@ json_t *events_recent(uint64_t *at, uint64_t newest)
 	return list;
 }
 
-/* A user that is not trusted can have a quarter of the places at most. */
+/* Returns true if there is room for one more reader. A user that is not trusted can have a quarter
+ * of the places at most. */
 static bool has_room(const struct worker *worker, const struct client *client)
 {
 	const struct client *reader;

@@ -25,11 +25,11 @@
  * of its user; or an error of the socket. */
 int events_subscribe(struct worker *worker, struct client *client);
 
-/* Called in each sweep for a reader: reports lost events. Returns true if none is left to
+/* Called in each sweep (loop.c) for a reader: reports lost events. Returns true if none is left to
  * report. */
 bool events_overdue(struct client *client);
 
-/* A reader has ended. */
+/* Counts one reader less, which has ended. */
 void events_gone(void);
 
 /* Returns the number of the last event. */
@@ -44,28 +44,30 @@ json_t *events_recent(uint64_t *at, uint64_t newest);
  * client->pending_event. */
 void events_decided(struct worker *worker, struct client *client, uint64_t now);
 
-/* The action has ended: sends an event. */
+/* Sends the event that an action, a suspend or a resume, has ended. */
 void events_acted(struct worker *worker, const struct client *client,
 		  const struct executor_report *report);
 
-/* A workload has registered, or an external process was given a priority. */
+/* Sends the event that a workload has registered, or an external process was given a priority. */
 void events_came(struct worker *worker, const struct client *client);
 
-/* A workload has ended; `why` completes a sentence. */
+/* Sends the event that a workload has ended; `why` completes a sentence. */
 void events_went(struct worker *worker, const struct client *client, const char *why);
 
-/* The level of the client has changed. `able`: it can be suspended; otherwise client->reason is
- * the reason. */
+/* Sends the event that the level of the client has changed. `able`: it can be suspended; otherwise
+ * client->reason says why not. */
 void events_level(struct worker *worker, const struct client *client, bool able);
 
-/* The effective priority has changed. `by` is the command that requested it; NULL: the workload
- * itself, or the daemon. */
+/* Sends the event that the effective priority has changed. `by` is the command that requested it;
+ * NULL: the workload itself, or the daemon. */
 void events_priority(struct worker *worker, const struct client *client, const struct client *by);
 
-/* A suspension by request has begun or ended. */
+/* Sends the event that a suspension by request (a lease, see lease.h) has begun or ended, as
+ * client->control.leased says. */
 void events_lease(struct worker *worker, const struct client *client);
 
-/* The request `by` has set the policy of a node (gpu_id 0: of all nodes without their own). */
+/* Sends the event that the request `by` has set the policy of a node (gpu_id 0: of all nodes
+ * without their own). */
 void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
 		   const struct client *by);
 

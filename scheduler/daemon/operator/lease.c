@@ -270,7 +270,8 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 		client_reply(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
 
-/* Only this loop iteration can have completed a suspend that a request waits for. */
+/* Looks only for suspends that this loop iteration has completed; lease_overdue() handles the
+ * rest. */
 void lease_step(struct worker *worker, uint64_t now)
 {
 	struct client *from;

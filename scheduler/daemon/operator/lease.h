@@ -28,28 +28,30 @@ void control_policies(struct worker *worker);
  * may free an entry. */
 bool lease_save(struct worker *worker, struct client *from, const struct saved_process *process);
 
-/* The same for a priority of a client; its lease stays. */
+/* Saves the priority of a client, as lease_save() does; its lease stays. */
 bool lease_save_priority(struct worker *worker, struct client *from, const struct client *client,
 			 int priority);
 
-/* The command `from` requests that the workload `client` is suspended for `lease_s` seconds, or, if
+/* Suspends the workload `client`, as the command `from` requests, for `lease_s` seconds, or, if
  * that is 0, as long as the command's connection is open. */
 void lease_suspend(struct worker *worker, struct client *from, struct client *client,
 		   uint32_t lease_s, uint64_t now);
 
-/* The command `from` requests the end of all leases of the workload `client`. */
+/* Ends all leases of the workload `client`, as the command `from` requests, and replies. */
 void lease_resume(struct worker *worker, struct client *from, struct client *client, uint64_t now);
 
-/* A workload has registered: applies what requests have set for it. */
+/* Applies to a workload that has registered what requests have set for its process. */
 void lease_restore(struct worker *worker, struct client *client, uint64_t now);
 
-/* A workload or a command has ended (it is CLIENT_DEAD). */
+/* Ends what depends on a workload or a command that has ended (it is CLIENT_DEAD): the lease of the
+ * command, or what requests have set for a process that has ended. */
 void lease_gone(struct worker *worker, struct client *client);
 
 /* Called in each loop iteration: replies to suspend requests that have taken effect. */
 void lease_step(struct worker *worker, uint64_t now);
 
-/* Called in each sweep: handles the end of a target, and of leases. */
+/* Called in each sweep (loop.c): ends a lease whose time is over, and replies to a suspend request
+ * whose target is suspended or has ended. */
 void lease_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

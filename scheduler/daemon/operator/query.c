@@ -222,7 +222,8 @@ static void recent(struct query *query)
 	query->stage = QUERY_DONE;
 }
 
-/* The brief form omits histograms, because they are the longest part. */
+/* Returns the part of a reply before its list of processes. The brief form omits histograms,
+ * because they are the longest part. */
 static json_t *head(const struct worker *worker, const struct query *query, uint64_t now)
 {
 	json_t *json = status_head(worker, now), *totals = json_object_get(json, "totals");
@@ -300,7 +301,7 @@ static void forget_text(struct query *query)
 	query->length = query->room = query->sent = 0;
 }
 
-/* Sends the rest of a piece, or makes and sends one more. Then it is the turn of another client. */
+/* Sends the rest of a piece, or makes and sends one more piece. Then another client is served. */
 static void serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct query *query = client->query;

@@ -29,7 +29,7 @@
  * all, or one of the values above. */
 void query_begin(struct worker *worker, struct client *client, int pid);
 
-/* A client that was CLIENT_ASKING has ended: frees its reply. */
+/* Frees the reply of a client that was CLIENT_ASKING and has ended. */
 void query_end(struct worker *worker, struct client *client);
 
 /* Called in each loop iteration: makes and sends pieces if it is time. */

@@ -193,7 +193,7 @@ static const char *runtime_name(uint32_t state)
 	}
 }
 
-/* Text from a client may not be valid UTF-8, which JSON requires. */
+/* Returns text from a client as ASCII, because it may not be valid UTF-8, which JSON requires. */
 static json_t *plain(const char *text)
 {
 	char copy[PROTOCOL_GROUP_MAX];
@@ -202,7 +202,8 @@ static json_t *plain(const char *text)
 	return json_string(plain_ascii(copy));
 }
 
-/* Remaining time of the lease, us; -1: until a command disconnects; null: no lease. */
+/* Returns the remaining time of the lease in us; -1: until a command disconnects; null: no
+ * lease. */
 static json_t *lease_json(const struct client *client, uint64_t now)
 {
 	uint64_t end = client->control.lease_ns;
@@ -220,7 +221,7 @@ static json_t *times_json(const struct core_view *view)
 	return times;
 }
 
-/* The faults of its queues that the daemon's session has seen. */
+/* Returns the faults of the client's queues that the daemon's session has seen. */
 static json_t *exceptions_json(const struct client *client)
 {
 	uint64_t found[EXECUTOR_EXCEPTIONS];
@@ -241,7 +242,7 @@ static const char *const states[] = {"running", "suspending", "suspended", "resu
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct core_view view = {0};
-	/* of the configuration, that set the attributes */
+	/* the rule of the configuration that set the attributes; empty: none */
 	const char *rule =
 		client->external ? external_rule(client->external) : client->attrs.verdict.rule;
 	char name[16];
@@ -272,7 +273,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		"exceptions", exceptions_json(client));
 }
 
-/* The caller appends "queue_counts". */
+/* The caller appends "queue_counts" to the object, and closes it. */
 json_t *status_client_brief(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct core_view view = {0};
@@ -365,7 +366,8 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 
 /* ---- dump of shared memory ---- */
 
-/* Age of a time in us; null: it has not happened; 0: in the future, which a client can write. */
+/* Returns how long ago a time was, in us; null: it has not happened; 0: it is in the future, which
+ * a client can write. */
 static json_t *age(uint64_t then_ns, uint64_t now_ns)
 {
 	return json_number(then_ns, then_ns < now_ns ? (int64_t)((now_ns - then_ns) / 1000) : 0);

@@ -29,7 +29,8 @@ json_t *status_head(const struct worker *worker, uint64_t now_ns);
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
 json_t *status_queues(const struct client *client, bool dump, uint32_t *at, uint32_t *unreadable);
 
-/* The brief form: the values that change often, and the number of queues on each node. */
+/* Return the brief form of an element of "processes": the values that change often, and the number
+ * of queues on each node. */
 json_t *status_client_brief(const struct worker *worker, const struct client *client,
 			    uint64_t now_ns);
 json_t *status_queue_counts(const struct client *client);

@@ -268,7 +268,7 @@ static void replied(struct reader_entry *entry, const struct reader_reply *reply
 	STAILQ_INSERT_TAIL(&reader.replied, entry, later);
 }
 
-/* Ends the request; `reply` is NULL if there is none. */
+/* Ends the request in flight with its answer; `reply` NULL: there is none. */
 static void land(const struct reader_reply *reply)
 {
 	struct reader_entry *entry = reader.flight.entry;

@@ -86,20 +86,21 @@ static inline bool reader_has_none(int error)
 	return error == -EAGAIN || error == -EINPROGRESS;
 }
 
-/* As peer_read(), subject_read(), peer_read_number() and target_read(). Also -EAGAIN and
- * -EINPROGRESS. */
+/* Return and write what peer_read(), subject_read(), peer_read_number() and target_read() do, or
+ * return -EAGAIN or -EINPROGRESS. */
 int reader_facts(pid_t pid, struct peer_facts *out);
 int reader_subject(pid_t pid, struct proc_attrs *out);
 pid_t reader_number(pid_t of, pid_t pid);
 int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size);
 
-/* Has the process the shim, and is that not disabled (0 also if that cannot be read)? As
- * tracer_right_has_come(). Both: 1, 0 or a negative errno. */
+/* reader_has_shim(): returns 1 if the process has the shim and it is not disabled, 0 if not or if
+ * that cannot be read. reader_right_has_come(): as tracer_right_has_come(). Both: or negative
+ * errno. */
 int reader_has_shim(pid_t pid);
 int reader_right_has_come(pid_t pid);
 
-/* Is a thread of the process in DESTROY_QUEUE: 1, 0 or a negative errno. *took_ns is the time that
- * the read took, because it reads a file for each thread. */
+/* Returns 1 if a thread of the process is in DESTROY_QUEUE, 0 if not, or a negative errno. *took_ns
+ * is the time that the read took, because it reads a file for each thread. */
 int reader_destroys(pid_t pid, uint64_t *took_ns);
 
 /* The main function of kfdschedd-read. `refused` is the counter of filter_install(); it is in
@@ -141,8 +142,8 @@ struct reader_reply {
 };
 
 /*
- * Checks a process that a request or a rule names by pid: is it the intended process, and can it be
- * an external process (external.h)? It does not know the daemon, so only /proc and sysfs are
+ * Checks that a process that a request or a rule names by pid is the intended process and can be an
+ * external process (external.h). It does not know the daemon, so only /proc and sysfs are
  * available. All that is read belongs to one process and not to a later one with the same pid.
  *
  * Returns as peer_read(), or a negative errno with one sentence in `problem`:

@@ -23,14 +23,14 @@
 
 #define FILES 1024 /* descriptors that are checked; a process can have any number */
 
-/* The preloaded library may be present but disabled (KFDSHIM_DISABLE); the agent is loaded only
- * when the shim is active. */
+/* Returns true if the process has the agent, which is loaded only when the shim is active: the
+ * preloaded library may be present but disabled (KFDSHIM_DISABLE). */
 static bool has_shim(pid_t pid)
 {
 	return proc_maps_find(pid, "libkfdshim-agent.so", NULL, 0) == 1;
 }
 
-/* Checks by pid, before the pidfd is open. */
+/* Checks by pid that it is a process that can have a priority. Returns as target_read(). */
 static int check_number(pid_t pid, char *problem, size_t size)
 {
 	struct proc_stat seen;
@@ -70,8 +70,9 @@ static int check_number(pid_t pid, char *problem, size_t size)
 	return 0;
 }
 
-/* The driver lists processes by their pid in the initial PID namespace (lead_thread->pid in
- * kfd_process.c). In another namespace, such a number belongs to another process. */
+/* Checks that the process uses the driver and has no shim. Returns as target_read(). The driver
+ * lists processes by their pid in the initial PID namespace (lead_thread->pid in kfd_process.c). In
+ * another namespace, such a number belongs to another process. */
 static int check_use(pid_t pid, char *problem, size_t size)
 {
 	int has = kfd_device_opened_by(pid, FILES);

@@ -89,7 +89,8 @@ __attribute__((format(printf, 2, 3))) static void note(struct feed *feed, const 
 	feed->changed = true;
 }
 
-/* A call about a client that the core does not know changes nothing, so it is not recorded. */
+/* Returns true if a call about the client is recorded: if the core knows it, so that the call can
+ * change something. */
 static bool is_noted(const struct feed *feed, core_id client)
 {
 	return feed->living && client && feed->living[core_index(client)] == client;

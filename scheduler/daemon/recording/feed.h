@@ -71,8 +71,8 @@ void feed_set_lease(struct feed *feed, core_id client, uint64_t until_ns);
 void feed_finished(struct feed *feed, core_id client, int error, uint64_t duration_ns,
 		   uint64_t now);
 
-/* The call is not recorded if it cannot change anything: no event since the last decision, and
- * no deadline has passed. */
+/* Lets the core decide (core_decide()). The call is not recorded if it cannot change anything: no
+ * event since the last decision, and no deadline has passed. */
 size_t feed_decide(struct feed *feed, uint64_t now, struct core_action *actions, size_t max,
 		   uint64_t *deadline);
 

@@ -136,8 +136,8 @@ static int put(int out, const char *text, size_t length)
 	return 0;
 }
 
-/* The piece does not fit: completes the line that was begun, because a piece of the pipe may
- * begin and end within a line. */
+/* Completes the line that was begun when the next piece does not fit, because a piece of the pipe
+ * may begin and end within a line. Returns 1 or a negative errno. */
 static int finish_line(int out, const char *text, size_t length, bool in_line)
 {
 	const char *end = in_line ? memchr(text, '\n', length) : NULL;
