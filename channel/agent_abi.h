@@ -21,10 +21,10 @@
 
 /*
  * Size of the cache of doorbells whose queue is known to be active:
- * hot[kfdshim_doorbell_slot(signal)] is the handle of such a signal. The agent writes the table;
- * the doorbell hook reads it without a fence. Because of that the agent reads the queue's write
- * pointer once more after it has cleared an entry, so that a ring that the hook skipped meanwhile
- * is not lost.
+ * active_doorbells[kfdshim_doorbell_slot(signal)] is the handle of such a signal. The agent writes
+ * the table; the doorbell hook reads it without a fence. Because of that the agent reads the
+ * queue's write pointer once more after it has cleared an entry, so that a ring that the hook
+ * skipped meanwhile is not lost.
  */
 #define KFDSHIM_ACTIVE_DOORBELLS 256u
 
@@ -50,8 +50,8 @@ struct kfdshim_app_settings {
 struct kfdshim_preload_iface {
 	uint32_t abi; /* KFDSHIM_AGENT_ABI */
 	uint32_t pad;
-	/* The next definition of ioctl(2), so that the agent bypasses the host's wrapper. Returns
-	 * -1 with errno on an error. */
+	/* Calls the next definition of ioctl(2), so that the agent bypasses the host's wrapper.
+	 * Returns -1 with errno on an error. */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
 	uint64_t *
 		active_doorbells; /* cache of active doorbells: KFDSHIM_ACTIVE_DOORBELLS words, all 0 at first */
@@ -87,8 +87,8 @@ struct kfdshim_agent {
 	uint32_t abi; /* KFDSHIM_AGENT_ABI */
 	uint32_t pad;
 	/*
-	 * An ioctl of KFDSHIM_IOCTLS on /dev/kfd, or KFDSHIM_DRM_USERQ on any file. Forwards it
-	 * through host->ioctl, once, except an allocation beyond KFDSHIM_VRAM_LIMIT, which fails.
+	 * Executes an ioctl of KFDSHIM_IOCTLS on /dev/kfd, or KFDSHIM_DRM_USERQ on any file: once,
+	 * through host->ioctl, except an allocation beyond KFDSHIM_VRAM_LIMIT, which fails.
 	 *  - The first CREATE_QUEUE can issue GET_VERSION and RUNTIME_ENABLE before it; the first
 	 *    CREATE_QUEUE of another thread waits for that.
 	 *  - An UPDATE_QUEUE of a held process is forwarded with other values
@@ -98,32 +98,32 @@ struct kfdshim_agent {
 	 *    is in progress and for its resume.
 	 */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
-	/* A doorbell that the hot table does not contain is about to be rung, or a slot of its
-	 * queue is about to be reserved. */
+	/* Called before a doorbell that is not in active_doorbells is rung, or a slot of its queue
+	 * is reserved. */
 	void (*doorbell)(uint64_t signal);
-	/* The runtime has accepted a copy that ends with this signal (0: none). The queue of the
-	 * copy is the one whose write pointer has moved. */
+	/* Called when the runtime has accepted a copy that ends with this signal (0: none). The
+	 * queue of the copy is the one whose write pointer has moved. */
 	void (*copied)(uint64_t completion);
 	/* Called before and after hsa_signal_wait_*. The ticket that wait_begin() returns is passed
 	 * to wait_end(). over: the condition of the wait was met and the signal is at 0 or below,
 	 * so all packets that name the signal are over. */
 	uint32_t (*wait_begin)(uint64_t signal);
 	void (*wait_end)(uint32_t ticket, uint64_t signal, bool over);
-	/* A hsa_signal_load_* has returned 0 or less. */
+	/* Called when a hsa_signal_load_* has returned 0 or less. */
 	void (*loaded)(uint64_t signal);
-	/* handle_made: hsa_queue_create() has returned this hsa_queue_t. handle_gone: the program
-	 * has called hsa_queue_destroy() for it, which is about to begin. Both are called without
-	 * locks of the runtime. */
+	/* Called without locks of the runtime. handle_made: when hsa_queue_create() has returned
+	 * this hsa_queue_t. handle_gone: before hsa_queue_destroy() of it, which the program has
+	 * called. */
 	void (*handle_made)(uint64_t hsa_queue);
 	void (*handle_gone)(uint64_t hsa_queue);
-	/* `count` slots of an hsa_queue_t are about to be reserved while the gate is closed. Blocks
-	 * for up to 1 s (level gate). */
+	/* Called before `count` slots of an hsa_queue_t are reserved while the gate is closed.
+	 * Blocks for up to 1 s (level gate). */
 	void (*reserve)(uint64_t hsa_queue, uint64_t count);
 	/* Called before and after WAIT_EVENTS, in which the calling thread sleeps. */
 	void (*events)(void);
 	void (*events_end)(void);
-	/* *host->app_settings has changed. Must not be called from within another of these
-	 * functions. */
+	/* Called when *host->app_settings has changed. Must not be called from within another of
+	 * these functions. */
 	void (*app_settings_changed)(void);
 };
 

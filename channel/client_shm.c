@@ -202,8 +202,8 @@ void daemon_shm_unmap(const struct daemon_shm *daemon_shm)
 }
 
 /*
- * Entries are copied word by word with atomic accesses, because the other side can read them at
- * any moment, and, if it is hostile, also write them.
+ * Copies an entry word by word with atomic accesses, because the other side can read entries at any
+ * moment, and, if it is hostile, also write them.
  */
 static void entry_load(const struct client_shm_queue *entry, struct client_shm_queue *out)
 {
@@ -302,7 +302,7 @@ bool client_shm_node_set(struct client_shm *shm, uint32_t slot, bool active, uin
 	return changed;
 }
 
-/* Are all fields of the copy within their ranges? Addresses cannot be checked. */
+/* Returns true if all fields of the copy are within their ranges. Addresses cannot be checked. */
 static bool queue_in_range(const struct client_shm_queue *q)
 {
 	return q->used == 1 && q->queue_id < QUEUE_IDS && q->gpu_id != 0 &&

@@ -38,7 +38,7 @@
 #define CLIENT_SHM_GROUP_MAX 64u       /* bytes of a group's name, with its NUL */
 #define CLIENT_SHM_EVENTS 256u	       /* number of events that are kept; a power of two */
 
-/* Has the process enabled its runtime for debugging (KFD RUNTIME_ENABLE)? */
+/* Whether the process has enabled its runtime for debugging (KFD RUNTIME_ENABLE). */
 enum client_shm_runtime {
 	CLIENT_SHM_RUNTIME_UNKNOWN = 0, /* not yet: the daemon must not ENABLE a debug session */
 	CLIENT_SHM_RUNTIME_ENABLED = 1,

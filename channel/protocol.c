@@ -80,8 +80,8 @@ const char *protocol_level_name(enum protocol_level level)
 	return levels[level];
 }
 
-/* The socket is non-blocking, because a daemon that accepts no connections must not delay the
- * thread that samples the queues. A full backlog is -EAGAIN. */
+/* Connects without blocking, because a daemon that accepts no connections must not delay the thread
+ * that samples the queues. Returns the fd or a negative errno; -EAGAIN: the backlog is full. */
 static int connect_to(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;

@@ -98,25 +98,25 @@ enum protocol_level {
 #define PRIORITY_OFFLINE 2
 #define PRIORITY_ONLINE 15
 
-/* The only packet of a client. Each field names the kinds (enum protocol_kind, here without
- * PROTOCOL_) or verbs that use it. */
+/* The only packet of a client. The comment of a field names the kinds (enum protocol_kind, here
+ * without PROTOCOL_) or operations (enum protocol_op) that use it. */
 struct protocol_hello {
 	uint32_t magic;
 	uint32_t version; /* oldest version that the sender supports */
 	uint32_t kind;	  /* enum protocol_kind */
-	int32_t priority; /* SHIM: its own; ORDER, verb PROTOCOL_PRIORITY: the new one */
+	int32_t priority; /* SHIM: its own; PROTOCOL_PRIORITY: the new one */
 	uint32_t level;	  /* SHIM: enum protocol_level */
 	uint32_t slo_us;  /* SHIM: us that its requests are allowed to take; 0: no objective */
-	int32_t pid;	  /* ASK: the process, in the daemon's PID namespace; 0: all */
-	uint32_t op;	  /* ORDER: enum protocol_op; ASK for all: 0 or PROTOCOL_BRIEF */
+	int32_t pid;	  /* QUERY: the process, in the daemon's PID namespace; 0: all */
+	uint32_t op;	  /* CONTROL: enum protocol_op; QUERY of all: 0 or PROTOCOL_BRIEF */
 	uint32_t lease_s; /* PROTOCOL_SUSPEND: duration in s; 0: while the connection lasts */
 	uint32_t gpu_id;  /* PROTOCOL_POLICY: the node; 0: all without a policy of their own */
 	uint32_t policy;  /* PROTOCOL_POLICY: enum policy */
 	uint32_t share_percent;		/* PROTOCOL_POLICY: as the policy allows */
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
-	int32_t target_pid;		/* ORDER: the process, in the sender's PID namespace */
+	int32_t target_pid;		/* CONTROL: the process, in the sender's PID namespace */
 	uint32_t newest;		/* newest version that the sender supports; 0: `version` */
-	uint64_t target_inode; /* ORDER: st_ino of its pidfd, by which a reused PID is detected;
+	uint64_t target_inode; /* CONTROL: st_ino of its pidfd, by which a reused PID is detected;
 				  unique from Linux 6.9 on */
 };
 

@@ -38,7 +38,7 @@ static int gpu_of(int node, char gpu_id[16])
 	return error;
 }
 
-/* Does the driver report that it has no save area for the waves of this node? */
+/* Returns true if the driver reports that it has no save area for the waves of this node. */
 static bool has_no_area(int node)
 {
 	char path[96], properties[PROPERTIES];

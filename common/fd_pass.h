@@ -3,7 +3,7 @@
 #ifndef KFDSHIM_COMMON_FD_PASS_H
 #define KFDSHIM_COMMON_FD_PASS_H
 
-/* Returns 0 or a negative errno. */
+/* Sends the file descriptor. Returns 0 or a negative errno. */
 int fd_send(int socket, int fd);
 /* Returns the received file descriptor, or -1 if there is none or the other end is closed. */
 int fd_receive(int socket);

@@ -30,8 +30,8 @@ int hist_from_json(const json_t *json, struct hist *out);
 json_t *plain_json(const char *text);
 /* As plain_json(), but JSON null for an empty text and for NULL. */
 json_t *plain_or_null(const char *text);
-/* json_dumpf() in ASCII only: characters outside ASCII are escaped, so that names keep their value
- * and a terminal cannot obey or hide a part of them. */
+/* Prints as json_dumpf(), in ASCII only: other characters are escaped, so that names keep their
+ * value and a terminal cannot obey or hide a part of them. */
 int plain_json_print(const json_t *json, FILE *out, size_t flags);
 /* Applies plain_text() to all strings in the JSON, but not to keys. */
 void plain_json_strings(json_t *json);

@@ -45,8 +45,8 @@ static const struct suffix *find_suffix(const struct suffix *suffixes, size_t n,
 	return NULL;
 }
 
-/* The value of the digits of a decimal fraction, multiplied by factor. Works from the last digit to
- * the first, so that only what is below 1 is lost. */
+/* Returns the value of the digits of a decimal fraction, multiplied by factor. Works from the last
+ * digit to the first, so that only what is below 1 is lost. */
 static uint64_t fraction_of(const char *digits, size_t n, uint64_t factor)
 {
 	uint64_t value = 0;

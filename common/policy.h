@@ -20,9 +20,9 @@ enum policy {
 int policy_parse(const char *text, enum policy *out);
 /* Returns the name; "unknown" for a number that is none. */
 const char *policy_name(uint32_t policy);
-/* Does the policy take a percentage? */
+/* Returns true if the policy takes a percentage. */
 bool policy_takes_share(uint32_t policy);
-/* Is the number that of a policy, and the percentage within its range (0 if it takes none)? */
+/* Returns true if the number is that of a policy and the percentage is in its range (0: none). */
 bool policy_is_valid(uint32_t policy, uint32_t share_percent);
 /* Returns the names of all policies, separated by ", ". */
 const char *policy_names(void);

@@ -44,7 +44,7 @@ bool proc_stat(pid_t pid, struct proc_stat *out);
 /* Reads the text, NUL-terminated, without the line "Groups:", which the process can make as long as
  * it likes; the rest fits. Returns 0 or a negative errno. */
 int proc_status_read(pid_t pid, char *text, size_t size);
-/* The same for an open file. */
+/* Reads the text from the open file of a process's status, as proc_status_read(). */
 int proc_status_read_from(int fd, char *text, size_t size);
 /* Returns what follows @key (as "\nTgid:") in such a text; NULL: there is no such line. */
 const char *proc_status_field(const char *text, const char *key);

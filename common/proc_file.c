@@ -63,9 +63,9 @@ static bool find_mount(const char *list, uint64_t id, const struct mount *like, 
 	return found;
 }
 
-/* Is the file system one that the kernel serves without a process? An overlay reads files of the
- * file systems below it, which may be served by a process. So it is accepted only if it is mounted
- * in this process's namespace as well, because a user cannot mount there. */
+/* Returns true if the kernel serves the file system without a process. An overlay reads files of
+ * the file systems below it, which may be served by a process. So it is accepted only if it is
+ * mounted in this process's namespace as well, because a user cannot mount there. */
 static bool is_served_by_kernel(const struct mount *mount)
 {
 	static const char *const types[] = {"tmpfs", "ramfs", "ext2",	  "ext3",  "ext4",
@@ -80,7 +80,7 @@ static bool is_served_by_kernel(const struct mount *mount)
 	       find_mount("/proc/self/mountinfo", 0, mount, &own);
 }
 
-/* Is the file of this fd on a trusted file system? */
+/* Returns true if the file of this fd is on a trusted file system. */
 static bool is_trusted(struct proc_files *files, int fd, const struct statx *file)
 {
 	struct mount mount;

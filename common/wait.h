@@ -23,8 +23,9 @@ void sleep_ns(uint64_t ns);
 /* Sleeps until this moment of CLOCK_MONOTONIC. Returns 0, or -EINTR if a signal handler has run. */
 int sleep_until_ns(uint64_t moment_ns);
 
-/* poll(2) until this moment; 0: returns at once. Returns the number of fds that are ready, 0 if
- * none is, or a negative errno. A signal handler that runs in between does not end the wait. */
+/* Waits by poll(2) until this moment; 0: returns at once. Returns the number of fds that are
+ * ready, 0 if none is, or a negative errno. A signal handler that runs in between does not end
+ * the wait. */
 int poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 /* As poll_until_ns(), but returns -EINTR if a signal handler has run; `revents` are not changed
  * then. */
@@ -34,9 +35,9 @@ int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 int poll_one_ns(int fd, short events, uint64_t moment_ns);
 
 struct epoll_event;
-/* epoll_wait(2) until that moment of clock_ns(), WAIT_FOREVER, or 0: only what is ready now.
- * Returns how many are ready, 0: none, or a negative errno, also -EINTR. Before Linux 5.11 the
- * moment is rounded up to a whole millisecond. Not for the preloaded agent (wait_epoll.c). */
+/* Waits by epoll_wait(2) until that moment of clock_ns(), WAIT_FOREVER, or 0: only what is ready
+ * now. Returns how many fds are ready, 0: none, or a negative errno, also -EINTR. Before Linux 5.11
+ * the moment is rounded up to a whole millisecond. Not for the preloaded agent (wait_epoll.c). */
 int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns);
 
 /* Returns the `revents` of an fd at present. */

@@ -116,7 +116,8 @@ static bool is_compute(const struct kfdabi_queue_snapshot *seen)
 	       seen->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
-/* The driver reuses ids at once: a new queue is not the known queue of that id. */
+/* Returns what the old list says about a queue of the snapshot (WAS_*); 0 for a new queue, which is
+ * not the known queue of its id, because the driver reuses ids at once. */
 static uint32_t known_of(struct kfd_debug_session *session,
 			 const struct kfdabi_queue_snapshot *seen)
 {
@@ -263,7 +264,7 @@ static uint32_t count_gpus(const struct kfd_debug_session *session)
 
 /* ---- suspend and resume ---- */
 
-/* One SUSPEND_QUEUES call for all queues that are not suspended yet.
+/* Makes one SUSPEND_QUEUES call for all queues that are not suspended yet.
  * Returns 0, -EAGAIN if the driver skipped some, or another negative errno. */
 static int suspend_rest(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
@@ -339,8 +340,8 @@ int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *
 	return error;
 }
 
-/* RESUME_QUEUES failed as a whole. Returns 0 if the driver has resumed the queues itself, else the
- * error. */
+/* Handles a RESUME_QUEUES that failed as a whole with `error`. Returns 0 if the driver has resumed
+ * the queues itself, otherwise the error. */
 static int resume_refused(struct kfd_debug_session *session, int error)
 {
 	int probe = kfd_debug_probe(session);

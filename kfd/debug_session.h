@@ -168,7 +168,7 @@ int kfd_debug_select(struct kfd_debug_session *session, const uint32_t *ids, uin
  */
 int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *cost);
 /*
- * Resumes exactly the queues that are suspended. cost: as above.
+ * Resumes exactly the queues that are suspended. cost: as in kfd_debug_suspend().
  * Returns 0 or a negative errno. Also 0 if nothing was suspended, or if the runtime, the session or
  * the target is gone, because the driver has resumed the queues then.
  */

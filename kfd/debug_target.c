@@ -55,8 +55,9 @@ static int call_by_other_threads(struct trap *trap, unsigned long request,
 	return r;
 }
 
-/* The driver finds no process by a thread that has ended. So if the first thread ends while the
- * target is suspended, another one has to name the target, or it stays suspended. */
+/* Makes an ioctl for the target. If the driver does not find it, tries the ids of its other
+ * threads, because the driver finds no process by a thread that has ended. So if the first thread
+ * ends while the target is suspended, another one has to name it, or it stays suspended. */
 static int call_device(void *context, unsigned long request, void *arg)
 {
 	struct trap *trap = context;
@@ -211,7 +212,8 @@ static int session_failed(const struct trap *trap, int error, struct reason *rea
 	return reason_set(reason, REASON_session_failed, trap->pid, error, "%s", why);
 }
 
-/* *state: KFDABI_RUNTIME_* of the target. Returns 0, or a negative errno with `reason`. */
+/* Opens a session. *state: KFDABI_RUNTIME_* of the target. Returns 0, or a negative errno with
+ * `reason`. */
 static int open_session(struct trap *trap, uint32_t *state, struct reason *reason)
 {
 	int ends[2];
@@ -274,10 +276,10 @@ static int has_ended(const struct trap *trap, struct reason *reason)
 	return reason_set(reason, REASON_process_ended, trap->pid, -ESRCH, NULL);
 }
 
-/* Detach from the target if the driver allows calls of a session's owner that is no tracer (Linux
+/* Detaches from the target if the driver allows calls of a session's owner that is no tracer (Linux
  * 6.12.103 and later). An untraced process does not stop at each of its signals, and cannot be
- * stuck in a stop because this process hangs. No version number shows which driver allows it
- * (AMD's own driver has none for that), so detach and probe. On EPERM attach again. */
+ * stuck in a stop because this process hangs. No version number shows which driver allows it (AMD's
+ * own driver has none for that), so this detaches and probes, and attaches again on EPERM. */
 static int try_without(struct trap *trap, struct reason *reason)
 {
 	int error = tracer_detach(trap->pid);

@@ -104,7 +104,8 @@ void trap_handle_runtime(struct trap *trap);
 int trap_serve(struct trap *trap);
 /* Returns true if trap_serve() has a stop or the end of the target to handle. Any thread. */
 bool trap_pending(const struct trap *trap);
-/* Returns true if it has one to handle for any target of this process. Any thread. */
+/* Returns true if trap_serve() has a stop or an end to handle for any target of this process. Any
+ * thread. */
 bool trap_any_pending(void);
 
 /*

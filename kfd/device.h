@@ -29,7 +29,7 @@ int kfd_device_open(struct reason *reason);
 /*
  * Checks whether a process has /dev/kfd open, under any file name.
  *
- * looks: limit of the entries of /proc/PID/fd that are checked, "." and ".." included.
+ * tries: limit of the entries of /proc/PID/fd that are checked, "." and ".." included.
  * Returns 1 or 0, or a negative errno:
  * -E2BIG  the limit was reached and the device was not among the entries checked
  * other   there is no /dev/kfd here, there is no such process, or its fds may not be read

@@ -56,7 +56,7 @@ const char *kfdabi_rule_area(enum kfdabi_rule rule)
 	return title;
 }
 
-/* The edit distance: how many characters have to be changed, inserted or removed. */
+/* Returns the edit distance: how many characters have to be changed, inserted or removed. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_LENGTH + 1], left, corner;

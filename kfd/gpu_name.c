@@ -32,7 +32,8 @@ static void read_line(const char *root, const char *bdf, const char *name, char 
 
 /* ---- marketing names ---- */
 
-/* A line of amdgpu.ids is "DEVICE,\tREVISION,\tNAME", with both numbers in hexadecimal. */
+/* Copies the name in a line of amdgpu.ids, "DEVICE,\tREVISION,\tNAME" with both numbers in
+ * hexadecimal. Returns false if the line is not that of this device. */
 static bool read_id(const char *line, unsigned device, unsigned revision, char *out, size_t size)
 {
 	unsigned its_device, its_revision;
@@ -70,8 +71,9 @@ static void read_product(const char *root, struct gpu_name *gpu)
 
 /* ---- reading ---- */
 
-/* AMD's own driver stores the number of the partition in the function bits of location_id. The PCI
- * device itself has function 0, so try that if there is no device with the given function. */
+/* Reads the PCI device of a GPU. AMD's own driver stores the number of the partition in the
+ * function bits of location_id. The PCI device itself has function 0, so that is taken if there is
+ * no device with the given function. */
 static void read_device(const char *root, const struct topology_gpu *at, struct gpu_name *gpu)
 {
 	char text[8];

@@ -27,7 +27,7 @@ static int yama(void)
 	return scope;
 }
 
-/* Find the reason of an EPERM of PTRACE_SEIZE: the kernel has no other error for the various
+/* Finds the reason of an EPERM of PTRACE_SEIZE: the kernel has no other error for the various
  * causes. tracer: thread that traces the target, or 0. Sets `reason`; returns -EAGAIN or -EPERM. */
 static int refused(pid_t pid, long tracer, struct reason *reason)
 {
@@ -91,7 +91,7 @@ bool tracer_right_has_come(pid_t pid)
 	return tracer_is_free(pid) && readlink(path, text, sizeof(text)) > 0 && yama() == 0;
 }
 
-/* Let the target continue after one stop, in the way that fits the cause of the stop. */
+/* Lets the target continue after one stop, in the way that fits the cause of the stop. */
 static void forward(pid_t pid, int status)
 {
 	int signal = WSTOPSIG(status);

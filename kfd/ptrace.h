@@ -51,7 +51,8 @@ int tracer_serve(pid_t pid);
 
 /* Returns true if tracer_serve() has something to handle. Any thread of the process. */
 bool tracer_pending(pid_t pid);
-/* Returns true if it has something to handle for any target of this process. Any thread. */
+/* Returns true if tracer_serve() has something to handle for any target of this process. Any
+ * thread. */
 bool tracer_any_pending(void);
 
 /*

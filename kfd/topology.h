@@ -38,8 +38,8 @@ struct topology_gpu {
  * Returns their number; 0 if there is no driver. A property that the driver does not report is 0,
  * except xccs. */
 size_t topology_gpus(struct topology_gpu *out, size_t max);
-/* The same of a machine whose files are below the directory `root`, at most 90 bytes; "": of this
- * one. */
+/* As topology_gpus(), for a machine whose files are below the directory `root`, at most 90 bytes;
+ * "": this machine. */
 size_t topology_gpus_below(const char *root, struct topology_gpu *out, size_t max);
 /* Writes the gpu_ids of at most `max` GPUs, in no order, and returns their number. It reads one
  * short file of each node, for callers that must not be late. */
