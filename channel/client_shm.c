@@ -23,7 +23,7 @@
 #define READ_TRIES 64
 #define QUEUE_IDS 1024u /* KFD's ids are below this */
 #define PRIORITIES 16u
-#define QUEUE_TYPES 5u /* as of KFD 1.17: the last is "SDMA by engine" */
+#define QUEUE_TYPES 5u /* number of types in KFD 1.17; the last is "SDMA by engine" */
 
 /* struct client_shm_queue as 32-bit words; word 0 is `seq`. */
 #define QUEUE_WORDS (sizeof(struct client_shm_queue) / sizeof(uint32_t))
@@ -94,7 +94,7 @@ struct kind {
 	const char *name;
 	uint64_t magic;
 	size_t (*bytes)(uint32_t version);
-	size_t size;	 /* of the mapping, in bytes */
+	size_t size;	 /* size of the mapping, in bytes */
 	int seals, prot; /* needed on its fd; protection of a client's mapping */
 };
 static const struct kind client_kind = {

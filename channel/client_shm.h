@@ -33,7 +33,7 @@
 #define CLIENT_SHM_VERSION 3u
 #define CLIENT_SHM_OLDEST 2u /* oldest version in use: the first client_shm_bytes() of this one */
 #define CLIENT_SHM_NODES GPU_NODES_MAX /* number of KFD nodes that one process can use */
-#define CLIENT_SHM_NODES_2 16u	       /* the same in version 2 */
+#define CLIENT_SHM_NODES_2 16u	       /* that number in version 2 */
 #define CLIENT_SHM_QUEUES 512u	       /* entries of the queue table */
 #define CLIENT_SHM_GROUP_MAX 64u       /* bytes of a group's name, with its NUL */
 #define CLIENT_SHM_EVENTS 256u	       /* number of events that are kept; a power of two */
@@ -65,7 +65,7 @@ enum client_shm_own {
  * what to do, by which level, and a number that makes each command a different word.
  * HOLD_CMD_HOLD: hold the process. HOLD_CMD_RELEASE: end the hold. HOLD_CMD_PREPARE: end the hold,
  * acquire what the level needs and give up what other levels need; that is a debug session on the
- * own process for level self, and none for the others. */
+ * own process for level self, and none for the other levels. */
 #define HOLD_CMD(level, what, number)                                                              \
 	((uint32_t)(number) << 16 | (uint32_t)(level) << 8 | (uint32_t)(what))
 #define HOLD_CMD_RELEASE 0u
@@ -177,7 +177,7 @@ struct client_shm {
 					  set later than hold_cmd_done, when a hold is lost */
 	uint64_t events_number; /* number of the newest event in events[] */
 	int32_t priority;	/* as in protocol_hello, also at the start; can change */
-	uint32_t slo_us;	/* likewise */
+	uint32_t slo_us;	/* as in protocol_hello, also at the start; can change */
 	uint32_t hold_cmd_us;	/* us that the client took for hold_cmd_done */
 	char group[CLIENT_SHM_GROUP_MAX]; /* NUL-terminated, may be empty */
 	uint32_t queue_end;		  /* entries of queues[] from here on were never used */
@@ -246,13 +246,13 @@ static inline uint32_t client_shm_node_id(const struct client_shm *shm, uint32_t
 }
 
 /*
- * For the daemon. Create shared memory and map it at *out, writable. Return its fd (close-on-exec,
+ * Create, for the daemon, shared memory and map it at *out, writable. Return its fd (close-on-exec,
  * owned by the caller) or a negative errno. The size is sealed. Daemon shared memory also has
  * F_SEAL_FUTURE_WRITE, so that only the returned mapping can write it.
  */
 int client_shm_create(uint32_t version, struct client_shm **out);
 int daemon_shm_create(uint32_t version, struct daemon_shm **out);
-/* For the client. Map the fd that the daemon sent, which stays open. Return 0 or a negative errno;
+/* Map, for the client, the fd that the daemon sent, which stays open. Return 0 or a negative errno;
  * -EPROTO, if size, seals, magic or version are not as expected; *out is set on success only. */
 int client_shm_map(int fd, struct client_shm **out);
 int daemon_shm_map(int fd, const struct daemon_shm **out);
@@ -280,8 +280,8 @@ void client_shm_event_add(struct client_shm *shm, const struct client_shm_event 
  * For the daemon: read client shared memory, which is not trusted.
  */
 
-/* Returns the number of entries of the queue table that were ever used. Reading the others would
- * allocate pages for them. */
+/* Returns the number of entries of the queue table that were ever used. To read entries behind
+ * these would allocate pages for them. */
 uint32_t client_shm_queue_end(const struct client_shm *shm);
 /*
  * Copies an entry of the queue table. Returns 0 or

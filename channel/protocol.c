@@ -92,7 +92,7 @@ static int connect_to(const struct sockaddr_un *addr)
 		return fd;
 	err = -errno;
 	close(fd);
-	/* EPROTOTYPE: a socket of another type. Report both as "no socket of this type". */
+	/* EPROTOTYPE means a socket of another type. It is reported as "no socket", too. */
 	return err == -EPROTOTYPE ? -ENOTSOCK : err;
 }
 

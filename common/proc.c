@@ -206,8 +206,8 @@ void cgroup_path(const char *text, char *out, size_t size)
 	while ((path = cgroup_next(&text, &length, &unified))) {
 		if (length >= size)
 			continue;
-		/* "/" only while there is no path; another one only in place of none or "/",
-		 * unless it is the unified one. */
+		/* Skip "/" if there is a path already. Skip any other path if there is one other
+		 * than "/" already, except that of the unified hierarchy. */
 		if (length == 1 ? out[0] != '\0' : !unified && out[0] && out[1])
 			continue;
 		memcpy(out, path, length);

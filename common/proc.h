@@ -27,7 +27,7 @@ struct proc_stat {
 	bool kernel_thread;   /* PF_KTHREAD is set in its flags */
 	bool ending;	      /* PF_EXITING is set: it exits, but may not be a zombie yet */
 	uint64_t cpu_ticks;   /* time in user and kernel mode, in ticks */
-	uint64_t child_ticks; /* the same of the children that it has waited for, in ticks */
+	uint64_t child_ticks; /* such time of the children that it has waited for, in ticks */
 	uint64_t started;     /* ticks since boot; identifies a process together with its PID */
 	uint64_t stack;	      /* address of the begin of its stack, which is another after an
 				 exec; 0: not readable */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A rate limit: an event is allowed `burst` times at once, and once in each `period_ns` in the long
- * run. The state is the time at which the budget is full again (the generic cell rate algorithm,
- * ITU-T I.371), so that nothing has to be refilled. A budget that is all zero is full.
+ * run. The budget is the number of events that are allowed at once at present. The state is the
+ * time at which the budget is full again (the generic cell rate algorithm, ITU-T I.371), so that
+ * nothing has to be refilled. A budget that is all zero is full.
  *
  * Pure: no clock. Times are nanoseconds of one clock that never goes back. Threads: the caller
  * serialises the calls for a budget.

@@ -12,7 +12,7 @@ static int timeout_ms(uint64_t moment_ns, const struct timespec *left)
 {
 	if (moment_ns == WAIT_FOREVER)
 		return -1;
-	if (left->tv_sec >= 1000000) /* and then once more */
+	if (left->tv_sec >= 1000000) /* too long for an int: the caller waits again */
 		return 1000000000;
 	return (int)(left->tv_sec * 1000 + (left->tv_nsec + (long)NS_PER_MS - 1) / (long)NS_PER_MS);
 }

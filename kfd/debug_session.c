@@ -12,7 +12,7 @@
 #define HASTY_TRIES 4	  /* the first of these tries, made without a pause */
 #define PAUSE_NS 100000	  /* 100 us between the later tries */
 
-/* What a new list takes over from the old one about a queue, in a word of ids[]. */
+/* Flags of a queue that a new list takes over from the old list, in a word of ids[]. */
 #define WAS_SUSPENDED 1u
 #define WAS_SELECTED 2u
 

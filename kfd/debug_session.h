@@ -65,7 +65,7 @@ struct kfd_debug_session {
 	uint32_t n_queues; /* entries of queues[] */
 	uint32_t n_new;	   /* new queues that snapshots have reported, in total */
 	struct kfd_debug_queue queues[KFDABI_QUEUE_ARRAY_MAX];
-	uint32_t ids[KFDABI_QUEUE_ARRAY_MAX]; /* of a call; the driver adds flags */
+	uint32_t ids[KFDABI_QUEUE_ARRAY_MAX]; /* queue ids of a call; the driver adds flags */
 	struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
 };
 
@@ -92,9 +92,9 @@ struct kfd_debug_cost {
 	uint32_t gpus;	      /* GPUs with a queue that was to be suspended; resume: 0 */
 };
 /*
- * The time that the suspend took for each GPU, in ns: the mean, because the driver gives no
+ * Returns the time that the suspend took for each GPU, in ns: the mean, because the driver gives no
  * times of single GPUs.
- * Returns 0 if other calls of the target held the mutex, so that the time is not known.
+ * It is 0 if other calls of the target held the mutex, so that the time is not known.
  */
 static inline uint64_t kfd_debug_gpu_ns(const struct kfd_debug_cost *cost)
 {

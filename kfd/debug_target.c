@@ -22,7 +22,7 @@ struct trap {
 	int kfd_fd;    /* owned by the caller of trap_attach() */
 	int events_fd; /* owned; read end of the driver's event pipe; -1: no session */
 	bool seized;   /* this thread traces the target */
-	struct kfd_debug_cost enable; /* of the last trap_attach() */
+	struct kfd_debug_cost enable; /* cost of ENABLE in the last trap_attach() */
 	struct kfd_debug_session session;
 };
 

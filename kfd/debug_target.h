@@ -157,8 +157,8 @@ int trap_resume(struct trap *trap, struct kfd_debug_cost *cost);
 int trap_collect(struct trap *trap);
 
 /*
- * For a target without the shim, which does not announce its queues: makes trap_events_fd()
- * readable after each creation of a queue, too. From then on, the caller handles the fd by
+ * Makes trap_events_fd() readable after each creation of a queue, too. For a target without the
+ * shim, which does not announce its queues. From then on, the caller handles the fd by
  * trap_handle_events() instead of trap_handle_runtime().
  * Returns 0 or a negative errno.
  */

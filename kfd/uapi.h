@@ -85,7 +85,7 @@ struct kfdabi_create_queue {
 	uint64_t ctx_save_restore_address;
 	uint32_t ctx_save_restore_size;
 	uint32_t ctl_stack_size;
-	uint32_t sdma_engine_id; /* for queues by engine, since KFD 1.17 */
+	uint32_t sdma_engine_id; /* engine of KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID, since KFD 1.17 */
 	uint32_t pad;
 };
 

@@ -327,8 +327,8 @@ static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
 	gang->called_ns = end;
 }
 
-/* If no call of the gang's hold or release is in flight any more, learns what the hold or release
- * has cost, and adds the cost of a hold for more urgent work to the gang's debt. */
+/* Learns what the gang's hold or release has cost, once none of its calls is in flight any more,
+ * and adds the cost of a hold for more urgent work to the gang's debt. */
 static void calls_ended(const struct core *core, struct gang *gang)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -425,8 +425,8 @@ static bool is_off(const struct core_client *c)
 	return c->state == CORE_SUSPENDED || c->state == CORE_SUSPENDING;
 }
 
-/* Makes a new gang for a client that leaves others: with a copy of their history, but on hold
- * only if the client itself is off the GPU. */
+/* Makes a new gang for a client that leaves the gang `from`: with a copy of its history, but on
+ * hold only if the client itself is off the GPU. */
 static struct gang *split(struct core *core, const struct core_client *c, const struct gang *from,
 			  uint64_t now)
 {

@@ -107,8 +107,8 @@ static uint64_t overhead_limit_ns(const struct core *core)
 	return OVERHEAD_WINDOW_NS / 100 * (uint64_t)core->config.max_online_overhead;
 }
 
-/* Adds to the debt, up to the budget plus the cost of one suspend. Rare requests never pay for their
- * suspensions: without the limit hours of later work would have to pay off what they left. */
+/* Adds to the debt, up to the budget plus the cost of one suspend. Rare requests never pay for
+ * their suspensions: without the limit hours of later work would have to pay off what they left. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 {
 	uint64_t most = overhead_limit_ns(core) + gang->suspend_ns;

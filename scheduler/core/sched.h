@@ -211,9 +211,9 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
  * is in flight. The history of the gang (starvation bound, share, debt, learned costs) follows
  * the client like this:
  *  - if it was alone and stays alone, the gang keeps its history;
- *  - if it leaves others to be alone, it takes a copy of their history along;
- *  - if it joins others, their history counts; but if both were on hold, these others then count
- *    as held for at least as long as the client was.
+ *  - if it leaves a gang to be alone, its new gang gets a copy of that gang's history;
+ *  - if it joins a gang, that gang's history counts; but if both were on hold, that gang then
+ *    counts as held for at least as long as the client was.
  */
 void core_move(struct core *core, core_id client, const struct core_rights *rights, uint32_t group,
 	       uint64_t now);

@@ -124,7 +124,7 @@ struct core_client {
 	 * last became active, which is when its request began. */
 	uint64_t slo_ns, busy_since;
 	bool interrupted; /* suspended during this request, so its duration is not learned */
-	uint64_t mean_ns, deviation_ns; /* of the durations of its requests */
+	uint64_t mean_ns, deviation_ns; /* mean and deviation of the durations of its requests */
 	uint32_t requests; /* number of requests learned; counted as far as policy.c needs */
 
 	/* Totals; suspended_ns without the present suspension. */
@@ -133,7 +133,7 @@ struct core_client {
 
 /* A gang. */
 struct gang {
-	uint32_t first; /* its first client; none: the gang is free */
+	uint32_t first; /* its first client; NO_INDEX: the gang is free */
 	struct core_rights rights;
 	uint32_t group;	  /* 0: one client without a group */
 	int priority;	  /* the highest of its clients */
@@ -310,8 +310,8 @@ static inline struct core_gpu *node_gpu(const struct core *core, const struct co
 /* Returns true if clients of `node` have the right to preempt clients of `other`, another node
  * entry of the same GPU. */
 bool node_presses(const struct core_node *node, const struct core_node *other);
-/* Counts the changed priorities of another node entry in this one, whose clients they can preempt.
- * up: the bits that are set now. */
+/* Counts in `node` the priorities (bits) that have changed in another node entry whose clients can
+ * preempt those of `node`. up: those of the bits that are set now. */
 void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32_t up);
 /* Returns the number of the client's place for a GPU, which is added if the client has none;
  * -1 if the client uses CORE_NODES other GPUs already. */
@@ -366,7 +366,7 @@ void turn_ends(struct core *core, const struct core_node *node, int priority);
 
 /* The contention of a gang at one moment. */
 struct contention_state {
-	bool contended;		/* contended */
+	bool contended;		/* it has to be held for more urgent work */
 	bool urgent;		/* contended, or would be with work at all places of its last
 				   hold; gaps in this are what hold-over learns */
 	bool observed;		/* would be contended under policy strict */

@@ -25,8 +25,8 @@ struct daemon_child {
 };
 
 /*
- * Forks. In the new process it sets the parent-death signal and the process name. That process
- * must end with _exit().
+ * Forks a child process. In the new process, sets the parent-death signal and the process name;
+ * that process must end with _exit().
  *
  * Returns
  *   0 in the new process;

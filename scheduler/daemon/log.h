@@ -77,9 +77,9 @@ enum log_priority {
 };
 enum log_budget { LOG_OF_CLIENT, LOG_OF_USER };
 
-/* log_error: a problem that an administrator should fix. log_info: a change of state. log_debug:
- * events of each suspension; written only if verbose. Control characters in a line are replaced.
- * Any thread can call these. */
+/* Write a line. log_error: about a problem that an administrator should fix. log_info: a change of
+ * state. log_debug: events of each suspension; only if verbose. Control characters in a line are
+ * replaced. Any thread can call these. */
 __attribute__((format(printf, 2, 3))) void log_line(enum log_priority priority, const char *format,
 						    ...);
 #define log_error(...) log_line(LOG_PRIORITY_ERROR, __VA_ARGS__)
@@ -99,8 +99,8 @@ __attribute__((format(printf, 3, 4))) void log_within(struct log_share *share, e
  * no other process of the daemon writes the file: they write lines into a pipe without waiting, and
  * this process copies the pipe to the file. It has no privileges and ignores the signals that end
  * the daemon. It ends when no process has the pipe open for writing, so that the last lines of a
- * daemon that was killed are written, too. If this process is killed, the others write to the file
- * directly again.
+ * daemon that was killed are written, too. If this process is killed, the other processes write to
+ * the file directly again.
  *
  * Call it in the main thread of the first process, after log_open() and before any other fork. Does
  * nothing if stderr is not a regular file, or if the process or the pipe cannot be created.

@@ -198,7 +198,7 @@ static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: refused and logged 
 #endif
 
 #ifdef RESULT
-/* Handler of SIGSYS: the call was not made, and this sets its result. It only stores values,
+/* Handles SIGSYS: sets the result of the system call, which was not made. Only stores values,
  * because it runs in a signal handler. */
 static void refuse(int signal, siginfo_t *info, void *context)
 {
@@ -248,7 +248,7 @@ static int allow_role(scmp_filter_ctx filter, unsigned role)
 {
 	/* For abort(3). A filter is installed by the process to which it applies, so getpid() is
 	 * the right number. Only the watchdog's filter, which its children inherit, allows signals
-	 * to others. */
+	 * to other processes. */
 	const struct scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
 	int error = 0;
 

@@ -35,9 +35,9 @@ enum filter_role {
 	FILTER_RECORD,	  /* reads and writes open files only (record.h) */
 };
 
-/* First step of a worker, an executor process or kfdschedd-read: makes both capabilities
- * effective, and sets a real-time priority or, if that is not allowed, a higher one. `log_failure`:
- * log if neither is allowed. */
+/* Makes both capabilities effective, and sets a real-time priority or, if that is not allowed, a
+ * higher one. First step of a worker, an executor process or kfdschedd-read. `log_failure`: log if
+ * neither is allowed. */
 void privilege_urgent(bool log_failure);
 
 /*
@@ -51,8 +51,8 @@ void privilege_urgent(bool log_failure);
 void privilege_drop(enum filter_role role, uint64_t *refused);
 
 /*
- * The step of privilege_drop() that installs the filter, permanently, for the calling thread and
- * for the threads and processes that it creates. Needs no-new-privs.
+ * Installs the filter, permanently, for the calling thread and for the threads and processes that
+ * it creates: the last step of privilege_drop(). Needs no-new-privs.
  *
  * Returns 0, or a negative errno if the filter was not installed; an inherited filter stays in
  * force.

@@ -86,7 +86,7 @@ struct scan_limits {
 /* State of the worker; there is one. */
 struct worker {
 	struct config config;	/* configuration in force */
-	uint32_t config_number; /* its number (reload_take()) */
+	uint32_t config_number; /* number of `config` (reload_take()) */
 	/* The configuration that was taken last, its number, and whether it is still compared with
 	 * the one in force (client_attrs_compare()); `compared`: slots of clients below are
 	 * done. */

@@ -16,8 +16,8 @@
  * closes it. The reason is that the kernel counts such descriptors as "in flight" and limits
  * them by user, and the whole daemon is one user.
  *
- * Threads: users_*(): one thread of one process uses a struct users; the others: the worker's loop
- * only.
+ * Threads: users_*(): one thread of one process uses a struct users; all other functions: the
+ * worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_ADMISSION_ADMISSION_H
 #define KFDSHIM_SCHEDULER_DAEMON_ADMISSION_ADMISSION_H

@@ -29,13 +29,13 @@
 #define ADMISSION_SINKS 64u    /* processes that close connections */
 
 /* Memory that the watchdog shares with the process; kept and accessed as struct shared_state
- * (worker.h). It is separate from that because the process reads untrusted input: it is trusted
- * less, and cannot write the other. */
+ * (worker.h). It is separate from that struct because the process reads untrusted input: it is
+ * trusted less, and cannot write that struct. */
 struct admission_state {
-	uint64_t heartbeat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
-	uint64_t refused;	/* connections refused, by this process and by the worker */
-	uint64_t refused_calls; /* of this process (privileges.h) */
-	struct log_losses log;	/* of this process */
+	uint64_t heartbeat_ns; /* heartbeat of the process, ns; set by the watchdog at each start */
+	uint64_t refused;      /* connections refused, by this process and by the worker */
+	uint64_t refused_calls; /* system calls refused to this process (privileges.h) */
+	struct log_losses log;	/* log lines lost by this process */
 };
 
 /* What the process needs from the watchdog. */

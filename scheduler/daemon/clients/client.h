@@ -65,17 +65,17 @@ struct level {
 	/* a suspend failed, several were slow, or the driver does not support it */
 	bool never_trap;
 	bool unseen;   /* the obstacle to tracing it cannot be observed from outside */
-	bool unjudged; /* it is not known yet whether `unseen` holds */
+	bool unjudged; /* it is not known yet whether `unseen` is true */
 	bool logged;   /* the level was logged since the client was last at level trap */
 	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
 	int error;
 	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
 	uint64_t pause_ns;    /* delay between two attempts, ns */
 	uint64_t attached_ns; /* when its session was opened; 0: it has none */
-	/* of a client with the only debug session of a GPU: idle since, and its activity
-	 * transitions then */
+	/* for a client with the only debug session of a GPU: since when it is idle, and the
+	 * number of its changes of activity at that time */
 	uint64_t idle_ns, transitions;
-	struct reason why; /* of `error`; a further obstacle is added to its sentence */
+	struct reason why; /* reason for `error`; a further obstacle is added to its sentence */
 };
 
 /* State of control.c and lease.c. */
@@ -122,7 +122,7 @@ struct seen_node {
 	uint32_t gpu_id;	     /* 0: none */
 	uint32_t metrics_at;	     /* index in metrics_saved.nodes, as of the last search */
 	uint64_t activity;	     /* as in struct client_shm_node */
-	uint64_t active_ns, idle_ns; /* as there */
+	uint64_t active_ns, idle_ns; /* as in struct client_shm_node */
 	uint64_t worked_ns;	     /* time with work, until client.settled_ns */
 };
 
@@ -166,7 +166,7 @@ struct client {
 	uint32_t version; /* version of the protocol in use on this connection */
 
 	struct socket_peer peer;
-	char name[16];			/* of the process */
+	char name[16];			/* name of the process */
 	uint32_t tenant, group_number;	/* numbers that the core uses */
 	int priority;			/* effective priority (client_attrs.h) */
 	uint32_t slo_us;		/* effective objective; 0: none */

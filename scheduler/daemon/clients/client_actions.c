@@ -92,7 +92,7 @@ static uint64_t caused_ns(const struct client *client, const struct client *othe
 			if (other->seen[a].gpu_id != client->seen[b].gpu_id)
 				continue;
 			at = suspend ? other->seen[a].active_ns : other->seen[a].idle_ns;
-			/* both must be active for a suspend */
+			/* both clients must be active for a suspend */
 			if (suspend && client->seen[b].active_ns > at)
 				at = client->seen[b].active_ns;
 			if (at > latest)
@@ -166,7 +166,7 @@ static uint64_t evaluated_ns(struct worker *worker, struct client *client,
 	    (cost->duration_ns <= slow_ns && cost->waited_ns <= slow_ns))
 		return cost->duration_ns;
 	if (client->hold_cmd_level && client->acting_waits) {
-		/* It suspends itself, and does not measure its wait. */
+		/* The process suspends itself, and does not measure its wait. */
 		log_client(&client->log,
 			   "process %d (%s): its suspend took %llu us while other driver calls "
 			   "of the process were in progress; not counted as a slow suspend",

@@ -47,8 +47,8 @@ bool client_attrs_compare(struct worker *worker, uint64_t end_ns);
  * when a process registers the next time. */
 void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
-/* Called in each sweep (loop.c), between reader_begin() and reader_end(): reads the attributes again if
- * that is due. Returns true if they have changed, and were applied. */
+/* Called in each sweep (loop.c), between reader_begin() and reader_end(): reads the attributes
+ * again if that is due. Returns true if they have changed, and were applied. */
 bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself,

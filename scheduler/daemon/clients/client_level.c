@@ -150,7 +150,8 @@ static void leave_level(struct worker *worker, struct client *client, enum clien
 	client->level.to = to;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 	if (client->executor)
-		executor_send(client->executor, EXECUTOR_QUIT); /* its end resumes the client */
+		executor_send(client->executor,
+			      EXECUTOR_QUIT); /* the end of the executor resumes the client */
 }
 
 /* Leaves the client observed only, because no other level is possible. */
@@ -213,7 +214,7 @@ void level_fall(struct worker *worker, struct client *client, const struct reaso
 		level->climb_ns = 0;
 	if (!level_may_change(client) || error == -ESRCH)
 		observe(worker, client);
-	/* It may be stopped: the same level again, when it acknowledges. */
+	/* The client may be stopped: it gets the same level again when it acknowledges. */
 	else if (error == -ETIMEDOUT)
 		leave_level(worker, client, client->hold_cmd_level);
 	else
@@ -435,7 +436,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 
 	if (level->changing || client->refused || worker->stopping)
 		return;
-	/* it was prepared for an attempt to reach trap */
+	/* the client was prepared for an attempt to reach level trap */
 	if (HOLD_CMD_LEVEL(client->hold_cmd) != (uint32_t)client->hold_cmd_level) {
 		client->own_session = shm_word(&client->shm->own_session);
 		if (!error && client->own_session == CLIENT_SHM_OWN_NONE)
@@ -483,7 +484,7 @@ void level_step(struct worker *worker, struct client *client, uint64_t now)
 		climb(worker, client, now);
 }
 
-/* ---- can it be suspended? ---- */
+/* ---- whether a client can be suspended ---- */
 
 void client_explain(struct client *client)
 {

@@ -25,7 +25,7 @@
 /* How the value of a key is parsed, and the meaning of `min` and `max`. */
 enum key_kind {
 	KEY_TIME,	  /* uint64_t in ns, min..max; the text has a unit */
-	KEY_MICROSECONDS, /* the same; the text is in microseconds, without a unit */
+	KEY_MICROSECONDS, /* as KEY_TIME; the text is in microseconds, without a unit */
 	KEY_COUNT,	  /* uint32_t, min..max */
 	KEY_PERCENT,	  /* uint32_t, min..max; the text has a percent sign */
 	KEY_YES_NO,	  /* bool */
@@ -39,7 +39,7 @@ enum key_kind {
 	KEY_EXECUTABLES,
 	KEY_CONTAINERS,
 	KEY_SHIM,
-	KEY_PRIORITY, /* KEY_PRIORITY to KEY_SLO: enum rule_effect, likewise */
+	KEY_PRIORITY, /* KEY_PRIORITY to KEY_SLO: enum rule_effect in the order of its bits */
 	KEY_LEVEL,
 	KEY_GROUP,
 	KEY_SLO,
@@ -406,8 +406,8 @@ static bool is_retired(struct config_reading *r, const char *name)
 	return false;
 }
 
-/* Handler for inih. Returns 1 if the key was accepted, 0 at a problem. The name of the section is
- * not used, because inih cuts it after 49 characters. */
+/* Stores a key of the section: the handler for inih. Returns 1 if the key was accepted, 0 at a
+ * problem. section_name is not used, because inih cuts it after 49 characters. */
 static int take_key(void *user, const char *section_name, const char *name, const char *value)
 {
 	struct config_reading *r = user;
@@ -455,8 +455,8 @@ static bool read_key(struct config_reading *r, const char *line)
 	return end_section(r) && begin_section(r, copy);
 }
 
-/* Reader function for inih, as fgets(3). It removes leading blanks, because inih would treat an
- * indented line as a continuation of the line before. */
+/* Reads the next line for inih, as fgets(3) does. Removes leading blanks, because inih would treat
+ * an indented line as a continuation of the line before. */
 static char *next_line(char *line, int room, void *user)
 {
 	struct config_reading *r = user;

@@ -102,7 +102,7 @@ struct executor {
 	pid_t pid;		     /* worker */
 	uint64_t started;	     /* worker; start time, as in struct socket_peer */
 	uint32_t tries;		     /* worker; attempts to attach */
-	/* watchdog: the driver call on this target is why the process was killed */
+	/* watchdog: 1: the process was killed because of the driver call on this target */
 	uint32_t hung;
 	/* futex; requests that the thread has not taken; any process adds some */
 	uint32_t requests;

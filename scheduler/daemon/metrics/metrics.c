@@ -6,7 +6,7 @@
 
 #include "scheduler/daemon/metrics/metrics_http.h"
 
-#define PICTURE_NS 1000000000u
+#define PICTURE_NS 1000000000u /* between two snapshots */
 
 /* Returns the counters of a node, or NULL if the driver has no such node (a client can write any
  * number) or if there is no room. */

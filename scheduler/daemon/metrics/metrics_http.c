@@ -354,7 +354,7 @@ int metrics_http_run(void)
 	int error = separate();
 
 	be_ordinary();
-	/* Both read files, which the filter forbids later. A reply has a date. */
+	/* Both calls read files, which the filter forbids later; tzset() for the date of a reply. */
 	tzset();
 	n_gpus = gpu_names_read("", gpus, GPU_NODES_MAX);
 	if (!error)

@@ -164,7 +164,8 @@ static bool is_about(const struct client *command, const struct client *client)
 	       command->control.started == client->peer.started;
 }
 
-/* Passes to the core the lease that results from the time and from all connected commands. */
+/* Passes the lease of a client to the core: until its end in time, or without end while a command
+ * that holds it is connected. Reports that the lease begins or ends. */
 static void update(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint64_t until = client->control.lease_ns > now ? client->control.lease_ns : 0;

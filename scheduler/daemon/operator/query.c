@@ -35,7 +35,7 @@ struct query {
 	enum query_stage stage;
 	int pid;		    /* process to describe; 0: all; or a value above */
 	int error;		    /* negative errno for the end of the reply; 0: none */
-	uint32_t slot, serial;	    /* of the process that is described now */
+	uint32_t slot, serial;	    /* slot and serial of the process that is described now */
 	bool first;		    /* the list is still empty */
 	uint32_t queue, unreadable; /* next queue; dump: queues that cannot be read */
 	uint64_t event, newest;	    /* last event written; last event to write */

@@ -273,7 +273,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		"exceptions", exceptions_json(client));
 }
 
-/* The caller appends "queue_counts" to the object, and closes it. */
+/* Returns the brief form of a process, to which the caller appends "queue_counts". */
 json_t *status_client_brief(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct core_view view = {0};

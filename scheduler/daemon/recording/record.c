@@ -148,7 +148,7 @@ static int finish_line(int out, const char *text, size_t length, bool in_line)
 
 int record_copy(int in, int out, uint64_t written, uint64_t max)
 {
-	static char text[PIECE]; /* not on the stack, which is locked in memory */
+	static char text[PIECE]; /* static, because the stack is locked in memory */
 	bool in_line = false;
 	int error = 0;
 
