@@ -95,7 +95,7 @@ struct kind {
 	uint64_t magic;
 	size_t (*bytes)(uint32_t version);
 	size_t size;	 /* size of the mapping, in bytes */
-	int seals, prot; /* needed on its fd; protection of a client's mapping */
+	int seals, prot; /* seals its fd must have; protection of a client's mapping */
 };
 static const struct kind client_kind = {
 	.name = "kfdshim-lane",

@@ -31,7 +31,7 @@
 #define CLIENT_SHM_MAGIC 0x31454e414c44464bull /* "KFDLANE1" */
 #define DAEMON_SHM_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
 #define CLIENT_SHM_VERSION 3u
-#define CLIENT_SHM_OLDEST 2u /* oldest version in use: the first client_shm_bytes() of this one */
+#define CLIENT_SHM_OLDEST 2u /* oldest version in use; its memory is the beginning of this one */
 #define CLIENT_SHM_NODES GPU_NODES_MAX /* number of KFD nodes that one process can use */
 #define CLIENT_SHM_NODES_2 16u	       /* that number in version 2 */
 #define CLIENT_SHM_QUEUES 512u	       /* entries of the queue table */
@@ -119,7 +119,7 @@ struct client_shm_node {
 	uint64_t vram_bytes; /* bytes of VRAM allocated by this process */
 };
 
-/* Kinds of events in the client's log of them, which `kfdsched status PID --dump` prints. */
+/* Kinds of events in the client's event log, which `kfdsched status PID --dump` prints. */
 enum client_shm_event_kind {
 	CLIENT_SHM_EVENT_NONE = 0,
 	CLIENT_SHM_EVENT_QUEUE_CREATED = 1,
@@ -207,7 +207,7 @@ struct client_shm {
 struct daemon_shm_node {
 	uint32_t gpu_id;
 	uint32_t urgent;    /* 1: work runs there beside active work of higher priority */
-	uint32_t suspended; /* number of processes that are suspended because of that */
+	uint32_t suspended; /* number of processes that had work there and are suspended */
 	uint32_t pad;
 };
 

@@ -112,7 +112,7 @@ struct protocol_hello {
 	uint32_t lease_s; /* PROTOCOL_SUSPEND: duration in s; 0: while the connection lasts */
 	uint32_t gpu_id;  /* PROTOCOL_POLICY: the node; 0: all without a policy of their own */
 	uint32_t policy;  /* PROTOCOL_POLICY: enum policy */
-	uint32_t share_percent;		/* PROTOCOL_POLICY: as the policy allows */
+	uint32_t share_percent;		/* PROTOCOL_POLICY: see policy_is_valid() */
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
 	int32_t target_pid;		/* CONTROL: the process, in the sender's PID namespace */
 	uint32_t newest;		/* newest version that the sender supports; 0: `version` */

@@ -30,10 +30,10 @@ struct gaps {
 
 /* Costs of a release. A time above an hour counts as an hour. */
 struct gaps_costs {
-	uint64_t resume_ns;  /* of the gang's own time */
-	uint64_t suspend_ns; /* of the more urgent work's time */
+	uint64_t resume_ns;  /* cost in the gang's own time */
+	uint64_t suspend_ns; /* cost in the more urgent work's time */
 	uint32_t weight;     /* weight of suspend_ns against resume_ns; at most GAPS_WEIGHT_MAX */
-	uint64_t others_ns;  /* of other gangs' time, in units of the gang's own */
+	uint64_t others_ns;  /* cost in other gangs' time, in units of the gang's own */
 };
 
 /* Adds a gap. At every 128th gap all counts are halved. */

@@ -16,9 +16,9 @@
 
 struct hist {
 	uint64_t count; /* number of values */
-	uint64_t sum;	/* of the values */
+	uint64_t sum;	/* sum of the values */
 	uint64_t max;
-	uint64_t buckets[HIST_BUCKETS]; /* number of values in each */
+	uint64_t buckets[HIST_BUCKETS]; /* number of values in each bucket */
 };
 
 /* Adds a value. */

@@ -44,7 +44,7 @@ struct kfd_debug_queue {
 	uint32_t id, gpu_id;
 	uint32_t exceptions; /* in the last snapshot; in KFDABI_EC_QUEUE_MASK */
 	bool suspended;	     /* suspended, or flagged so by a failed suspend */
-	bool selected;	     /* by kfd_debug_select() */
+	bool selected;	     /* kfd_debug_select() has selected it */
 };
 
 /* 84 KiB of zero-filled memory of which only the pages of existing queues are touched. */

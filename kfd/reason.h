@@ -32,7 +32,7 @@ struct reason {
  */
 int reason_set(struct reason *reason, enum reason_code code, pid_t pid, int error,
 	       const char *detail, ...) __attribute__((format(printf, 5, 6)));
-/* Adds to the sentence. */
+/* Appends to the sentence of the reason. */
 void reason_add(struct reason *reason, const char *more, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the name of a code, "yama_forbids"; NULL for REASON_NONE and for a number that is no
  * code. */

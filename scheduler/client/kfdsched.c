@@ -28,7 +28,7 @@
 
 struct kfdsched {
 	char *socket;
-	int reply_ms; /* limit of the last request */
+	int reply_ms; /* limit of the wait for the last reply, ms */
 	char errmsg[640];
 };
 
@@ -201,7 +201,7 @@ static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid
 		set_errmsg(k, "%d is not a process id", (int)pid);
 		return -EINVAL;
 	}
-	/* ENOENT on newer kernels. */
+	/* pidfd_open(2) fails with EINVAL for a thread, with ENOENT on newer kernels. */
 	if (pidfd < 0 && (error == EINVAL || error == ENOENT)) {
 		set_errmsg(k, "%d is a thread: use the id of its process", (int)pid);
 		return -EINVAL;

@@ -17,9 +17,9 @@ enum contention {
 struct policy_ops {
 	/* What happens to a gang where more urgent work is active that can preempt it. */
 	enum contention contention;
-	/* The same for one gang on one node entry at `now`, of a policy for which it is not always
-	 * `contention`. If the gang is uncontended only until a time, *until (CORE_NEVER on entry)
-	 * is set to that time, in ns. NULL: `contention` applies always. */
+	/* Returns what happens to one gang on one node entry at `now`. If the gang is uncontended
+	 * only until a time, sets *until (CORE_NEVER on entry) to that time, in ns. NULL:
+	 * `contention` applies always. */
 	enum contention (*evaluate)(const struct core *core, const struct core_node *node,
 				    const struct gang *gang, uint64_t now, uint64_t *until);
 	/* Updates what the policy keeps of a node entry after its active clients or their

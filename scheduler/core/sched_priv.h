@@ -147,7 +147,7 @@ struct gang {
 
 	/* ns; begin of the last hold; when the gang was last no longer contended. */
 	uint64_t held_since, uncontended_since;
-	/* ns; end of the hold-over in this gap: alone, and [1] while another gang has its turn;
+	/* ns; end of the hold-over in this gap: [0] alone, [1] while another gang has its turn;
 	 * 0: not calculated yet. */
 	uint64_t over_ns[2];
 	uint64_t running_since; /* ns; begin of the present span of running */
@@ -327,8 +327,8 @@ void gang_release(const struct core *core, struct gang *gang, uint64_t now);
 /* Queues the gang, so that the next core_decide() evaluates it. */
 void gang_queue(struct core *core, struct gang *gang);
 /* Returns the most urgent queued gang and removes it from its list; NULL: none is queued. Because
- * the most urgent is evaluated first, a gang that becomes contended by its resume is not resumed
- * for a moment. */
+ * the most urgent is evaluated first, a gang that the resume of another one makes contended is
+ * not resumed for a moment first. */
 struct gang *gang_dequeue(struct core *core);
 /* Sets the time when the gang is to be queued without an event; CORE_NEVER: none. */
 void timer_set(struct core *core, struct gang *gang, uint64_t at);

@@ -53,7 +53,7 @@ static struct {
 	uint32_t sweep_at;			    /* first slot of the next sweep */
 	uint64_t deadline_ns;			    /* next deadline of the core */
 	struct ratelimit causes;		    /* searches for the cause of an action */
-	struct core_action actions[WORKER_CLIENTS]; /* of the last decision */
+	struct core_action actions[WORKER_CLIENTS]; /* actions of the last decision */
 } own;
 
 /* Scans the shared memory of all clients before going to sleep. Only done with up to FEW

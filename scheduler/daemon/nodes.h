@@ -26,7 +26,7 @@ struct nodes {
 	struct daemon_shm *daemon_shm,
 		/* older_shm: for clients of the version before; NULL until the first one */
 		*older_shm;
-	int daemon_shm_fd, older_shm_fd; /* files of both, to send to clients */
+	int daemon_shm_fd, older_shm_fd; /* fds of both memories, to send to clients */
 	uint64_t read_ns;		 /* last nodes_read(); 0: never */
 	struct node_work work[CLIENT_SHM_NODES];
 };

@@ -318,7 +318,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	outcome = executor_take(client->executor, &report);
 	if (outcome & EXECUTOR_ATTACHED) {
 		attached(worker, client, now);
-		if (!(outcome & EXECUTOR_ACTED)) /* the report is of the beginning */
+		if (!(outcome & EXECUTOR_ACTED)) /* the report is about the beginning */
 			check_reset(worker, client, "the beginning of its debug session",
 				    &report.cost, now);
 	}

@@ -251,7 +251,7 @@ static void prepare(struct client *client, enum client_shm_level level, uint64_t
 	client_command(client, level, HOLD_CMD_PREPARE, now);
 }
 
-/* Completes a change, once the old session has ended and the client runs. */
+/* Completes a change of the level, once the old session has ended and the client runs. */
 static void arrive(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct core_view view;

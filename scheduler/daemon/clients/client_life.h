@@ -19,7 +19,7 @@ struct client *client_new(struct worker *worker, int socket, uint64_t now);
 /* Makes the client a workload (CLIENT_SERVED), which the core knows. */
 void client_served(struct worker *worker, struct client *client);
 
-/* Identifies the answers of kfdschedd-read for the client (reader_begin()). */
+/* Returns the `asker` of the client for reader_begin(). */
 uint64_t client_asker(const struct client *client);
 
 /* Writes to `why` the reason why the driver never debugs the client's runtime: what the driver

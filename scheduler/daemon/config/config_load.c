@@ -52,7 +52,7 @@ struct config_key {
 	const char *name;
 	enum key_kind kind;
 	uint64_t min, max;
-	size_t offset; /* in struct config, of KEY_TIME to KEY_YES_NO */
+	size_t offset; /* of the value in struct config; KEY_TIME to KEY_YES_NO only */
 	bool again;    /* the key can be repeated */
 };
 

@@ -23,7 +23,7 @@
 #define RULE_VALUES 8u	  /* values of one condition */
 #define RULE_PATTERN 192u /* bytes, with the NUL; a line of the file is not longer */
 #define GRANTS_MAX 64u	  /* one bit each (authority_match()) */
-#define CONTAINER_MIN 6u  /* digits of the beginning of an id, of 64 */
+#define CONTAINER_MIN 6u  /* least digits of the beginning of an id, which has 64 */
 #define CONTAINER_ID CGROUP_ID
 
 enum rule_condition {

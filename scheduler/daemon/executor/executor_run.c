@@ -50,7 +50,7 @@ struct executor_target {
 	bool watching;	 /* trap_watch_queues() is active */
 	bool stopped;	 /* a stop has not been handled yet */
 	struct ratelimit stops;
-	LIST_ENTRY(executor_target) next, same; /* in `targets`; in its chain of by_pid[] */
+	LIST_ENTRY(executor_target) next, same; /* links of `targets`; of its chain in by_pid[] */
 };
 LIST_HEAD(target_list, executor_target);
 

@@ -115,7 +115,7 @@ struct executor {
 	/* thread: queues with a fault, as trap_exceptions() reports them; 0: no entry */
 	uint64_t exceptions[EXECUTOR_EXCEPTIONS];
 	struct executor_report report; /* thread: result of the last action */
-	struct reason reason;	       /* thread: of `error` */
+	struct reason reason;	       /* thread: reason for `error` */
 };
 
 struct executor_table {

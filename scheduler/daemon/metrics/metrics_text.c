@@ -34,7 +34,7 @@ static const struct {
 
 static const struct {
 	const char *name, *help;
-	size_t offset; /* of a counter in struct metrics_values */
+	size_t offset; /* offset of a counter in struct metrics_values */
 } counts[] = {
 	{"suspends_total", "Successful suspends.", offsetof(struct metrics_values, suspends)},
 	{"resumes_total", "Successful resumes.", offsetof(struct metrics_values, resumes)},

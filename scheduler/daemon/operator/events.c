@@ -48,7 +48,7 @@ struct daemon_event {
 	pid_t cause_pid;		    /* process that caused it; 0: none or unknown */
 	uint32_t cause_gpu_id;		    /* node of that process; 0: none or unknown */
 	bool has_latency;		    /* SUSPEND, RESUME: latency_us is valid */
-	uint64_t latency_us, duration_us;   /* from the cause to the driver call; of that call */
+	uint64_t latency_us, duration_us;   /* from cause to driver call; of the driver call */
 	int error;			    /* 0, or a negative errno */
 	bool leased;			    /* LEASE */
 	uint32_t gpu_id;		    /* POLICY; 0: all nodes without their own */

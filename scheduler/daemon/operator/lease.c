@@ -119,8 +119,8 @@ bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
 	entry->gpu_id = gpu_id;
 	entry->policy = *policy;
 	set_used(&entry->used, true);
-	/* A worker that is killed before leaves both policies, one killed above the old one, if the
-	 * table is not full. */
+	/* If the worker is killed before this, both policies remain; if it is killed above, the old
+	 * one remains, unless the table is full. */
 	if (before && before != entry)
 		set_used(&before->used, false);
 	return true;

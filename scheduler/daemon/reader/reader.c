@@ -40,7 +40,7 @@ struct reader_entry {
 	STAILQ_ENTRY(reader_entry) later;
 	uint64_t asker;
 	struct reader_request request;
-	struct reader_reply *reply; /* NULL: not yet */
+	struct reader_reply *reply; /* NULL: it has not arrived */
 	int error;		    /* negative: there will be no answer */
 	/* waits to be sent; reader_replied() has not returned its asker yet */
 	bool queued, fresh;
