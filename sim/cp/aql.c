@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * AQL packets (HSA specification, amd_hsa_signal.h, amd_hsa_queue.h): from the ring into the GPU
- * model, and what they do when they retire.
+ * AQL packets (HSA specification, amd_hsa_signal.h, amd_hsa_queue.h): how they get from the ring
+ * into the GPU model, and what they do when they retire.
  */
 #include <errno.h>
 #include <string.h>
@@ -48,8 +48,8 @@ _Static_assert(sizeof(struct aql) == AQL_BYTES, "AQL packet");
 /* offsets in amd_signal_t, in bytes */
 enum { SIGNAL_VALUE = 8, SIGNAL_MAILBOX = 16, SIGNAL_EVENT = 24, SIGNAL_START = 32 };
 
-/* The signal's value must have been written before, because the interrupt wakes a thread that reads
- * it. For the same reason the mailbox is written before the interrupt is sent. */
+/* Writes the signal's mailbox and then sends the interrupt, because the interrupt wakes a thread
+ * that reads them. The signal's value must have been written before for the same reason. */
 int aql_notify_signal(struct process *process, uint64_t signal)
 {
 	struct {
@@ -97,7 +97,8 @@ int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64
 	return (int64_t)(waves > lds ? waves : lds);
 }
 
-/* Returns 0, a queue_error_code, or a negative errno. */
+/* Checks a dispatch packet and describes it in *@packet and *@to. Returns 0, a queue_error_code
+ * (positive), or a negative errno. */
 static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *packet,
 			  struct gpu_packet *to)
 {
@@ -137,7 +138,8 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 	return r;
 }
 
-/* A barrier without signals needs no wait: it only costs its time. */
+/* Describes a barrier packet in *@packet and *@to. One without signals does not wait, and only
+ * costs its time. Returns 0. */
 static int parse_barrier(const struct aql *aql, enum packet_kind kind, struct packet *packet,
 			 struct gpu_packet *to)
 {
@@ -167,8 +169,7 @@ static int parse_vendor(const struct aql *aql, struct packet *packet, struct gpu
 	return 0;
 }
 
-/* Enters the indirect buffer of a vendor packet. Returns 0, a queue_error_code, or a negative
- * errno. */
+/* Enters the PM4 code that a vendor packet names. Returns 0, a queue_error_code or an -errno. */
 static int enter_pm4(struct queue *queue, const struct aql *aql)
 {
 	uint32_t words[4];
@@ -320,7 +321,7 @@ static void pass(struct queue *queue, uint64_t end)
 		engine_fault(queue);
 }
 
-/* Only kernels: a barrier or a wait holds the packet processor until it ends. */
+/* Acts on kernels only: a barrier or a wait holds the packet processor until it ends. */
 void aql_consumed(struct queue *queue, const struct packet *packet)
 {
 	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
@@ -358,8 +359,8 @@ static int begin_move(struct queue *queue, struct packet *packet)
 	return move_begin(queue);
 }
 
-/* Order: results, then the ring (slot free, read pointer), then the signal, so that a thread which
- * sees one of them sees the earlier ones, too. */
+/* Writes first the results, then the ring (slot free, read pointer), then the signal, so that a
+ * thread which sees one of them sees the earlier ones, too. */
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 {
 	struct process *process = queue->process;

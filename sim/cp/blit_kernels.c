@@ -226,8 +226,8 @@ static int take_write(const struct process *process, uint64_t kernarg, struct mo
 	return 0;
 }
 
-/* Reads the arguments of a kernel and describes its effect in *@move. Arguments beyond any real
- * size are -EFAULT. */
+/* Reads the arguments of a kernel and describes its effect in *@move. Returns 0, or -EFAULT, also
+ * for arguments beyond any real size. */
 static int take(const struct process *process, enum blit which, uint64_t kernarg, uint64_t items,
 		struct move *move)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which kernel is at an address. The runtime keeps a list of loaded code objects for debuggers
- * (_amdgpu_r_debug, with the layout of the dynamic linker's list). Each code object is an ELF file
- * with a symbol NAME.kd for every kernel. All of it is memory or files of the process, so nothing
- * in it is trusted.
+ * Finds which kernel is at an address. The runtime keeps a list of loaded code objects for
+ * debuggers (_amdgpu_r_debug, with the layout of the dynamic linker's list). Each code object is an
+ * ELF file with a symbol NAME.kd for every kernel. All of it is memory or files of the process, so
+ * nothing in it is trusted.
  */
 #include <elf.h>
 #include <errno.h>
@@ -65,7 +65,7 @@ static void image_free(struct image *image)
 	image->bytes = NULL;
 }
 
-/* Maps a file of the process. The path is resolved below the process's own root. */
+/* Maps a file, at its path below the process's own root. Returns 0 or a negative errno. */
 static int image_of_file(const struct process *process, const char *path, uint64_t offset,
 			 uint64_t size, struct image *image)
 {
@@ -150,7 +150,8 @@ static const char *part(const struct image *image, uint64_t offset, uint64_t siz
 	return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-/* Copies, because the contents need not be aligned. */
+/* Copies bytes of the code object, because its structures need not be aligned. Returns false if
+ * [offset, offset + n) is not in it. */
 static bool take(const struct image *image, uint64_t offset, void *to, size_t n)
 {
 	const char *from = part(image, offset, n);
@@ -160,7 +161,7 @@ static bool take(const struct image *image, uint64_t offset, void *to, size_t n)
 	return from;
 }
 
-/* Calls @symbol for each named symbol until it returns true. */
+/* Calls @symbol for each named symbol of the code object until it returns true. */
 static void symbols(const struct image *image,
 		    bool (*symbol)(void *arg, const char *name, uint64_t value), void *arg)
 {
@@ -205,8 +206,8 @@ static bool is_r_debug(void *arg, const char *name, uint64_t value)
 	return true;
 }
 
-/* The list's address is the symbol's value in the runtime's library file plus the address at which
- * the process has mapped the library. */
+/* The list's address is the value of _amdgpu_r_debug in the runtime's library file plus the address
+ * at which the process has mapped the library. */
 uint64_t codeobj_r_debug(struct process *process)
 {
 	char path[48], line[4200], *at;

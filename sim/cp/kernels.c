@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a dispatched kernel is. Kernels are timed, not executed, except those whose effect a program
- * needs for correct results: the runtime's own copy and fill kernels, and kfdreplay's counting
- * kernel.
+ * Finds out what a dispatched kernel is. Kernels are timed, not executed, except those whose effect
+ * a program needs for correct results: the runtime's own copy and fill kernels, and kfdreplay's
+ * counting kernel.
  *
  * The kernels of ROCr are in no code object. Each is recognised by its arguments, which repeat the
  * grid size and contain ranges of equal length. Those of HIP are in a code object (blit_kernels.c).
@@ -192,7 +192,7 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 	return true;
 }
 
-/* Returns the time of one workgroup if those that run at the same time share the bandwidth. */
+/* Returns the time of one workgroup if those that run at the same time share the copy bandwidth. */
 static uint64_t transfer_ns(const struct sim_config *config, const struct dispatch *dispatch,
 			    uint64_t bytes)
 {
@@ -254,8 +254,7 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 	return 0;
 }
 
-/* Forgets the kernels in freed memory, because a kernel that is loaded there later needs a new
- * lookup. */
+/* Forgets the kernels in freed memory: a kernel that is loaded there later needs a new lookup. */
 void kernels_forget(struct process *process, uint64_t va, uint64_t bytes)
 {
 	struct kernel_map *map = process->kernels;

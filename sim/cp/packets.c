@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Packets between a queue's ring and the GPU model: they are fetched and submitted, wait for values
- * in memory, and take effect when the model's events say so. Their formats: aql.c, sdma.c, pm4.c.
+ * Takes packets from a queue's ring to the GPU model and back: fetches and submits them, waits for
+ * values in memory, and carries out their effects at the model's events. Formats: aql.c, sdma.c,
+ * pm4.c.
  */
 #include <string.h>
 
@@ -9,8 +10,8 @@
 #include "sim/driver/runlist_update.h"
 #include "sim/host/time_slots.h"
 
-/* For --break: returns true if at least as many compute queues as there are slots come before this
- * one. */
+/* Returns true if --break keeps this compute queue from running: as many as there are hardware
+ * slots come before it. */
 static bool beyond_the_slots(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -80,7 +81,7 @@ int engine_submit(struct queue *queue, const struct packet *packet,
 	return 0;
 }
 
-/* SDMA and PM4 use the same codes. */
+/* Compares by a function code, which SDMA and PM4 packets have in common. */
 static bool compare(uint32_t function, uint64_t value, uint64_t reference)
 {
 	switch (function) {
@@ -147,8 +148,8 @@ bool packets_check_waiting(struct sim *sim)
 	return any;
 }
 
-/* A packet waits for a value. If the value is there already the queue continues at once; otherwise
- * the main loop polls the value (packets_check_waiting()). */
+/* Handles a packet that waits for a value. If the value is there already, the queue continues at
+ * once; otherwise the main loop polls the value (packets_check_waiting()). */
 static void packet_waits(struct queue *queue, uint64_t tag)
 {
 	if (!queue->process->dead && packet_ready(queue, &queue->ahead[tag % QUEUE_AHEAD])) {
@@ -160,7 +161,7 @@ static void packet_waits(struct queue *queue, uint64_t tag)
 	queue->process->sim->n_waiting++;
 }
 
-/* Counts finished workgroups of kfdreplay's kernel: each adds 1 to its own cell in memory. */
+/* Adds 1 to the cell in memory of each finished workgroup of kfdreplay's kernel. */
 static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 {
 	const struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
@@ -200,9 +201,8 @@ static void complete(struct queue *queue, const struct packet *packet, bool exec
 		queue->record->discarded += packet->count;
 }
 
-/* Carries out the effects of a packet that has retired, and completes it. Order: results, then the
- * ring (slot, read pointer), then the signal, so that a thread which sees one of them sees the
- * earlier ones, too. */
+/* Carries out a retired packet's effects, and completes it. The order is results, ring (slot, read
+ * pointer), signal, so that a thread which sees one of them sees the earlier ones, too. */
 static void packet_effects(struct queue *queue, const struct gpu_event *event)
 {
 	struct sim *sim = queue->process->sim;
@@ -247,7 +247,8 @@ static void packet_retired(struct queue *queue, const struct gpu_event *event)
 	packet_effects(queue, event);
 }
 
-/* @again: a background copy of the packet is over, and its remaining effects follow. */
+/* Carries out an event of the queue. @again: the background copy of its packet is over, and the
+ * remaining effects follow. */
 static void carry_out(struct queue *queue, const struct gpu_event *event, bool again)
 {
 	queue->process->acting = queue->node;

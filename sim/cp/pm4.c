@@ -73,7 +73,7 @@ static int packet_at(const struct queue *queue, const struct pm4_code *code, uin
 	return code->dwords ? pm4_packet(queue, code, dwords, op) : -EAGAIN;
 }
 
-/* Returns true for packets that are a unit of their own. */
+/* Returns true for packets that cannot be part of a run, but are passed to the model alone. */
 static bool stands_alone(uint32_t op)
 {
 	return op == PM4_WAIT_REG_MEM || op == PM4_WAIT_REG_MEM64 || op == PM4_DISPATCH_DIRECT ||
@@ -100,8 +100,7 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 	return 0;
 }
 
-/* A dispatch is timed like an unknown kernel. Returns 0, -EFAULT, or -EBADMSG for impossible
- * sizes. */
+/* Has a dispatch timed like an unknown kernel. Returns 0, -EFAULT, or -EBADMSG: bad sizes. */
 static int take_dispatch(struct queue *queue, const struct pm4_code *code, struct packet *packet,
 			 struct gpu_packet *to)
 {
@@ -149,7 +148,7 @@ static void take_transfer(struct queue *queue, const struct pm4_code *code, stru
 			   (double)gb_bytes_us(queue->process->sim->config.node.blit_gb_per_s));
 }
 
-/* Enters the indirect buffer that three words describe. */
+/* Enters the indirect buffer that three words describe. Returns 0, or -EBADMSG: nested too deep. */
 static int enter(struct queue *queue, const uint32_t *d)
 {
 	struct pm4 *pm4 = queue->pm4;
@@ -164,7 +163,7 @@ static int enter(struct queue *queue, const uint32_t *d)
 	return 0;
 }
 
-/* Returns the code that comes next. */
+/* Returns the code that comes next: the rest of the innermost indirect buffer, or of the ring. */
 static struct pm4_code current(const struct queue *queue)
 {
 	if (queue->pm4->depth)
@@ -173,7 +172,7 @@ static struct pm4_code current(const struct queue *queue)
 		.ring = true, .at = queue->fetched, .dwords = queue->limit - queue->fetched};
 }
 
-/* Advances past a unit that was passed to the model. */
+/* Advances by @dwords that were passed to the model, and leaves the buffers that are over. */
 static void leave(struct queue *queue, uint32_t dwords)
 {
 	struct pm4 *pm4 = queue->pm4;
@@ -185,7 +184,7 @@ static void leave(struct queue *queue, uint32_t dwords)
 		pm4->depth--;
 }
 
-/* Returns true if nothing of the indirect buffers is left after @dwords more. */
+/* Returns true if the indirect buffers are over after @dwords more of the innermost one. */
 static bool ends(const struct pm4 *pm4, uint32_t dwords)
 {
 	for (unsigned i = 0; i < pm4->depth; i++)
@@ -215,8 +214,8 @@ static void take_run(struct queue *queue, struct packet_batch *batch)
 	}
 }
 
-/* Collects the next unit. *@taken: its dwords; @enters: the words that describe the indirect buffer
- * which it enters. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
+/* Collects the next unit (see above). Sets *@taken to its dwords and @enters to the words that
+ * describe the indirect buffer which it enters. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		uint32_t *enters)
 {
@@ -325,7 +324,7 @@ int pm4_fetch_inside(struct queue *queue)
 	return r;
 }
 
-/* The position of the vendor packet stands for that of a ring. */
+/* Enters the buffer with the position of the AQL packet in place of one in a PM4 ring. */
 int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completion_signal)
 {
 	struct packet packet = {

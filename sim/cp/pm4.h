@@ -57,13 +57,12 @@ static inline void pm4_advance(struct pm4_code *code, uint32_t dwords)
 
 /* Returns the length in dwords of the packet with this header and sets *@op; 0: unknown packet. */
 uint32_t pm4_length(uint32_t header, uint32_t *op);
-/* Parses the packet at the start of the code, which has at least one dword: sets its opcode and its
- * length in dwords. A PRED_EXEC that makes the engine skip the packets behind it is returned with
- * them as one NOP. Returns 0; -EFAULT; -EBADMSG: unknown packet; -EAGAIN: it is not complete
- * yet. */
+/* Sets *@op and *@dwords (length) of the packet at the start of the code, which has at least one
+ * dword. A PRED_EXEC that makes the engine skip the packets behind it is returned with them as one
+ * NOP. Returns 0; -EFAULT; -EBADMSG: unknown packet; -EAGAIN: it is not complete yet. */
 int pm4_packet(const struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
 	       uint32_t *op);
-/* Stops the queue because of the packet at the start of the code. */
+/* Stops the queue with an error: the packet at the start of the code is unknown or malformed. */
 void pm4_error(struct queue *queue, const struct pm4_code *code);
 /* Returns true if the packet waits for the end of everything launched before it. */
 bool pm4_flushes(uint32_t op);

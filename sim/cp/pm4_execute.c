@@ -43,10 +43,9 @@ int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t fi
 	return access_read(queue->process, code->at + 4ull * first, to, 4ull * n);
 }
 
-/* Returns how many dwords after a PRED_EXEC are not executed, because the XCCs that it names are
- * none of the node's. The XCCs are bits 31:24 of its second dword, the number of dwords bits 13:0
- * (PACKET3_PRED_EXEC in soc15d.h). What it lets one XCC do is done once here, as is what all XCCs
- * do alike. */
+/* Returns how many dwords after a PRED_EXEC with second dword @d are not executed, because none of
+ * the XCCs that it names (bits 31:24) is the node's. Bits 13:0 are the number of dwords
+ * (PACKET3_PRED_EXEC in soc15d.h). What one XCC or all XCCs do is done once here. */
 static uint32_t predicated(const struct queue *queue, uint32_t d)
 {
 	const struct sim *sim = queue->process->sim;
@@ -153,7 +152,7 @@ static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
 			    bytes);
 }
 
-/* Returns as move_begin(). */
+/* Starts the copy or fill of DMA_DATA, or returns 0 without memory. Returns as move_begin(). */
 static int dma_data(struct queue *queue, const uint32_t *d)
 {
 	enum { ADDRESS = 0, GDS = 1, DATA = 2, L2 = 3 };
@@ -174,7 +173,7 @@ static int dma_data(struct queue *queue, const uint32_t *d)
 	return move_begin(queue);
 }
 
-/* Returns 0, a negative errno, or 1 as move_begin(). */
+/* Carries out one packet. Returns 0, a negative errno, or 1 as move_begin(). */
 static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op, uint32_t dwords,
 		  uint64_t now_ns)
 {
@@ -221,7 +220,7 @@ void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns)
 	}
 }
 
-/* The read pointer of a PM4 ring has 32 bits and is the position in the ring in dwords. */
+/* Writes the read pointer, which for a PM4 ring has 32 bits and is the position in dwords. */
 void pm4_retired(struct queue *queue, const struct packet *packet)
 {
 	uint32_t rptr = (uint32_t)(packet->end % (queue->hw_ring_bytes / 4));

@@ -44,7 +44,7 @@ static uint64_t qword(const struct sdma *s, unsigned at)
 	return pm4_qword(&s->d[at]);
 }
 
-/* Returns the packet's length in dwords; 0: unknown packet. */
+/* Returns the length of the packet in dwords from its first words; 0: unknown packet. */
 static uint32_t length_of(const struct sdma *s)
 {
 	switch (s->op) {
@@ -173,8 +173,8 @@ static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint3
 	return small;
 }
 
-/* Collects the next unit for the GPU model. *@taken: its dwords; *@enters: the indirect buffer that
- * follows it. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
+/* Collects the next packet, or run of small packets, for the GPU model. Sets *@taken to its dwords
+ * and *@enters to the indirect buffer that follows it. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		struct pm4_code *enters)
 {
@@ -222,7 +222,8 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	return 0;
 }
 
-/* Passes the next unit to the GPU model, and enters the indirect buffer that it names. */
+/* Passes what take() collects to the GPU model, and enters the indirect buffer that it names.
+ * Returns 0 or a negative errno. */
 static int next_batch(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};
@@ -246,8 +247,8 @@ static int next_batch(struct queue *queue)
 	return r;
 }
 
-/* Stops the queue at the packet at the start of the code. It is assumed that an unknown packet ends
- * as a memory fault. */
+/* Stops the queue because of error @r in the packet at the start of the code. It is assumed that an
+ * unknown packet ends as a memory fault. */
 static void failed(struct queue *queue, const struct pm4_code *code, int r)
 {
 	struct sim *sim = queue->process->sim;
@@ -306,7 +307,7 @@ static int copy_rect(struct queue *queue, const struct sdma *s)
 	return move_begin(queue);
 }
 
-/* The two targets of a broadcast become two rows with one source. */
+/* Starts a linear copy. The two targets of a broadcast become two rows with one source. */
 static int copy_linear(struct queue *queue, const struct sdma *s)
 {
 	queue->moving.move = (struct move){
@@ -320,7 +321,7 @@ static int copy_linear(struct queue *queue, const struct sdma *s)
 	return move_begin(queue);
 }
 
-/* Bits 31:30 of the header: fill with bytes, words or dwords. */
+/* Starts a fill with bytes, words or dwords, by bits 31:30 of the header. */
 static int fill(struct queue *queue, const struct sdma *s)
 {
 	uint32_t fill_bytes = 1u << (s->d[0] >> 30);
@@ -353,7 +354,7 @@ static int write_words(const struct queue *queue, const struct pm4_code *code, c
 	return 0;
 }
 
-/* Returns 0, a negative errno, or 1 as move_begin(). */
+/* Carries out one packet. Returns 0, a negative errno, or 1 as move_begin(). */
 static int effect(struct queue *queue, const struct pm4_code *code, const struct sdma *s,
 		  uint64_t end_ns)
 {

@@ -30,8 +30,8 @@ static int get_version(struct call *call)
 	return 0;
 }
 
-/* The runtime maps GPU time to system time through these values, so they must come from one
- * instant. Linux returns boot time as the system's counter. */
+/* GET_CLOCK_COUNTERS: returns the clocks of GPU, CPU and system at one instant, because the runtime
+ * maps GPU time to system time through them. Linux returns boot time as the system's. */
 static int get_clock_counters(struct call *call)
 {
 	struct kfd_ioctl_get_clock_counters_args *a = (void *)call->data;
@@ -82,14 +82,14 @@ static int get_tile_config(struct call *call)
 	return 0;
 }
 
-/* The debugging ioctls from before KFD 1.13. */
+/* Refuses the debugging ioctls from before KFD 1.13, as the driver does. */
 static int retired(struct call *call)
 {
 	return rule_errno(call->sim, RULE_retired_ioctls_are_eperm, -EPERM, -ENOTTY);
 }
 
-/* CRIU_OP: only refusals are simulated (no capability, or an operation that is not possible). What
- * the driver could do is EOPNOTSUPP. */
+/* CRIU_OP: returns the driver's errno where it would refuse (no capability, or an operation that is
+ * not possible), and -EOPNOTSUPP for what it could do, which is not simulated. */
 static int criu(struct call *call)
 {
 	const struct kfd_ioctl_criu_args *a = (void *)call->data;
@@ -208,8 +208,7 @@ static bool has_number(const struct sim *sim, uint32_t nr)
 	return nr < KFDABI_NR_END && entries[nr].name;
 }
 
-/* Refuses an ioctl that is not simulated, with the driver's errno if the driver does not have it
- * either. */
+/* Refuses an ioctl that is not simulated: -EOPNOTSUPP; -ENOTTY if the driver lacks it, too. */
 static int refuse(struct sim *sim, uint32_t nr)
 {
 	report_unknown(sim, KFDABI_TYPE, nr);
@@ -218,7 +217,7 @@ static int refuse(struct sim *sim, uint32_t nr)
 	return rule_errno(sim, RULE_unknown_ioctl_is_enotty, -ENOTTY, -EINVAL);
 }
 
-/* For --break: returns true for a size or direction that the driver accepts. */
+/* Returns true if --break makes kfdsim refuse this size or direction, which the driver accepts. */
 static bool has_bad_form(const struct sim *sim, uint32_t cmd, size_t own)
 {
 	return (!rule_holds(sim, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
@@ -280,8 +279,7 @@ void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif)
 	sim->serving = NULL;
 }
 
-/* Checks in the driver's order: number, owner of the fd, arguments. Returns 0 or a negative
- * errno. */
+/* Checks number, owner of the fd and form in the driver's order. Returns 0 or a negative errno. */
 static int check_front(struct sim *sim, struct process *process, const struct notif *notif)
 {
 	bool owner =

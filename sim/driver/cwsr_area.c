@@ -22,8 +22,8 @@ struct cwsr_header {
 	uint32_t wave_offset, wave_bytes; /* offset: end of the wave state */
 };
 
-/* Returns the XCC's part of the saved units. Workgroups are spread over the XCCs evenly; the first
- * XCCs get the rest. */
+/* Returns the XCC's part of the saved wave slots. Workgroups are spread over the XCCs evenly; the
+ * first XCCs get the rest. */
 static uint64_t wave_slots_of(const struct queue *queue, uint32_t xcc)
 {
 	uint32_t xccs = queue->process->sim->config.gpu.xccs;
@@ -49,7 +49,7 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
 }
 
-/* Destination: a queue's own save area, or memory that a call has named. */
+/* Where a save area is written to: the queue's own one, or memory that a call has named. */
 struct area_target {
 	const struct process *process; /* call NULL: `at` is in the GPU memory of this process */
 	const struct call *call;       /* else: `at` is in the memory of the caller */

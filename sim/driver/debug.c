@@ -22,7 +22,7 @@
 #define GFX_9_4_1 90008u /* as in the topology */
 #define GWS_FIRMWARE_9_4_1 48u
 
-/* Replaces the target's debugger, with its reference. */
+/* Replaces the target's debugger: takes a reference to the new one, drops that to the old one. */
 static void set_debugger(struct process *target, struct process *debugger)
 {
 	if (debugger)
@@ -32,7 +32,7 @@ static void set_debugger(struct process *target, struct process *debugger)
 	target->debugger = debugger;
 }
 
-/* Returns the nodes on which the process has a queue, or on which a runlist update takes time. */
+/* Returns the mask of nodes on which the process has a queue, or a runlist update takes time. */
 static uint64_t nodes_concerned(const struct process *process)
 {
 	uint64_t nodes = nodes_active(process->sim);
@@ -43,8 +43,8 @@ static uint64_t nodes_concerned(const struct process *process)
 	return nodes;
 }
 
-/* GPU types without debugging per VMID reserve the last VMID for the debugged process: one process
- * for each GPU, on all GPUs or none. */
+/* Reserves the last VMID of each GPU for the target on GPU types without debugging per VMID, which
+ * can have one debugged process. Does so on all GPUs or none. */
 void debug_arm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
@@ -129,7 +129,7 @@ static void resumed(struct runlist_update *update)
 	queues_wake_destroyers(update->process, UINT64_MAX, RULE_disable_wakes_destroy);
 }
 
-/* DISABLE. @call NULL: the debugger died. */
+/* DISABLE: ends the session. @call NULL: the debugger died. Returns CALL_PENDING or -ENOMEM. */
 static int session_end(struct call *call, struct process *target)
 {
 	struct runlist_update *update = runlist_update_new(target, call, resumed);
@@ -194,8 +194,8 @@ void debug_process_died(struct process *process)
 	}
 }
 
-/* For --break. The driver ignores closes and detaches, so these rules can only be broken by
- * checking for them. */
+/* Searches for closes and detaches, which the driver ignores. Without such a search --break could
+ * not break the rules about them. */
 void debug_check(struct process *process)
 {
 	const struct sim *sim = process->sim;
@@ -252,8 +252,8 @@ static int write_info(struct call *call, const struct process *target)
 	return call_write(call, a->u.enable.rinfo_ptr, &info, room);
 }
 
-/* For enable_leaves_unmapped: according to one report from hardware the queues are in the same
- * state as after a suspend and wait for a RESUME. */
+/* Leaves the queues suspended after ENABLE (--set enable_leaves_unmapped): one report from hardware
+ * says that they then wait for a RESUME. */
 static void leave_unmapped(struct process *target)
 {
 	struct queue *queue;
@@ -266,8 +266,8 @@ static void leave_unmapped(struct process *target)
 	}
 }
 
-/* The runtime information could not be written to the caller. In Linux 6.12 the session stays; in
- * 7.3 nothing is left of it. */
+/* Handles an ENABLE whose runtime information cannot be written to the caller. In Linux 6.12 the
+ * session stays; in 7.3 nothing is left of it. */
 static void info_failed(struct process *target, struct runlist_update *update)
 {
 	const struct sim *sim = target->sim;
@@ -281,7 +281,7 @@ static void info_failed(struct process *target, struct runlist_update *update)
 	session_clear(target);
 }
 
-/* End of the update of ENABLE. */
+/* Called at the end of ENABLE's runlist update. */
 static void enabled(struct runlist_update *update)
 {
 	struct process *target = update->process;
@@ -438,7 +438,7 @@ static int gpu_known(const struct call *call)
 	return rule_errno(call->sim, RULE_watch_unknown_gpu_is_enodev, -ENODEV, -EINVAL);
 }
 
-/* Executes an operation after all checks of the caller. The target's mutex must be free. */
+/* Executes an operation that the caller is allowed to use. The target's mutex must be free. */
 static int run(struct call *call, struct process *target, uint32_t op)
 {
 	const struct operation *operation = op < OPERATIONS ? &operations[op] : NULL;

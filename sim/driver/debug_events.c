@@ -16,8 +16,8 @@
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
-/* The kernel can only write to files that support it from inside: not to an eventfd, to /dev/null,
- * or to a file that is open for reading only. */
+/* Returns true if the kernel can write to the file. It cannot write to an eventfd, to /dev/null, or
+ * to a file that is open for reading only. */
 static bool writable_from_kernel(const struct sim *sim, int fd)
 {
 	struct stat st;
@@ -46,8 +46,8 @@ static void notify_debugger(const struct process *process)
 		n = write(process->event_fd, dots, sizeof dots); /* an eventfd takes eight bytes */
 }
 
-/* Notifies the debugger of raised exceptions. Those that are enabled now count, whatever was
- * enabled when they were raised. Returns true if one is enabled. */
+/* Notifies the debugger of raised exceptions if one of them is enabled now, whatever was enabled
+ * when they were raised. Returns true if one is. */
 static bool is_subscribed(const struct process *process, uint64_t mask)
 {
 	bool subscribed = mask & process->exceptions_enabled;
@@ -140,7 +140,7 @@ static uint64_t pending(const struct process *target)
 	return mask;
 }
 
-/* The driver sends no notification for what is pending at ENABLE. */
+/* Sends no notification for what is pending at ENABLE, as the driver. */
 void debug_subscribe(struct process *target, uint64_t mask)
 {
 	target->exceptions_enabled = mask;
@@ -160,8 +160,8 @@ int debug_set_exceptions(struct call *call, struct process *target)
 	return 0;
 }
 
-/* Returns the status word that contains an enabled exception, in the driver's search order, and
- * sets the ids of its GPU and queue. NULL: none. */
+/* Returns the exceptions of the first queue, GPU or process with an enabled one, in the driver's
+ * search order, and sets the ids of its GPU and queue. NULL: none. */
 static uint64_t *find_event(struct process *target, uint32_t *gpu_id, uint32_t *queue_id)
 {
 	const struct sim *sim = target->sim;
@@ -213,7 +213,8 @@ int debug_query_event(struct call *call, struct process *target)
 	return 0;
 }
 
-/* Returns the status word of a code's source; NULL: no such source or code. */
+/* Returns the exceptions of the queue, GPU or process (@source) to which the code in @mask belongs;
+ * NULL: there is no such source or code. */
 static uint64_t *find_source(struct process *target, uint64_t mask, uint32_t source)
 {
 	struct queue *queue;

@@ -21,8 +21,8 @@ void debug_resume_queue(struct queue *queue)
 	queue->suspended = queue->reset = false;
 }
 
-/* Bit 31 of the caller's entry does not prevent a match, because the driver sets it in all entries
- * before it compares them. Bit 30 does. */
+/* Returns true if the caller's entry names this queue. Bit 31 does not prevent a match, because the
+ * driver sets it in all entries before it compares them. Bit 30 does. */
 static bool matches(const struct sim *sim, uint32_t entry, uint32_t id)
 {
 	if (!rule_holds(sim, RULE_input_bit_30_never_matches))
@@ -38,8 +38,8 @@ static uint32_t find_id(const struct runlist_update *update, const struct queue 
 	return NOT_FOUND;
 }
 
-/* Clears the exceptions in the caller's mask, in new queues, too, so that a second call can suspend
- * those. Only on nodes where at least one queue could be suspended. */
+/* Clears the exceptions in the caller's mask from the queues that it has named, on nodes where a
+ * queue could be suspended. New queues lose theirs, too, so that a second call can suspend them. */
 static void clear_exceptions(struct runlist_update *update)
 {
 	const struct sim *sim = update->sim;
@@ -73,7 +73,7 @@ static void write_errors(struct runlist_update *update)
 	}
 }
 
-/* For --break: changes the result. */
+/* Changes the result of the call as --break requires. */
 static void reply_wrongly(struct runlist_update *update)
 {
 	struct kfdabi_dbg_trap *a = (void *)update->call->data;
@@ -190,8 +190,7 @@ static bool suspend_one(struct queue *queue)
 	return true;
 }
 
-/* Resumes a queue. Returns true if it counts as a success, which it also does if it was not
- * suspended. */
+/* Resumes a queue. Returns true: it counts as a success, also if it was not suspended. */
 static bool resume_one(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;

@@ -240,7 +240,7 @@ void debugfs_update(struct sim *sim, uint64_t now_ns)
 	live_unlock(sim);
 }
 
-/* The directory of a secondary context is inside that of its process. */
+/* Writes the directory's name; that of a secondary context is inside that of its process. */
 static void process_dir(const struct process *process, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%d", process->record->pid);

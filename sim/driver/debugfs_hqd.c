@@ -80,8 +80,7 @@ static void put_hex(char *at, uint32_t value)
 		at[i] = digits[value & 15];
 }
 
-/* Writes @n registers as zeros, in lines of eight, the first one with this number. Returns the
- * end. */
+/* Writes @n registers, from @number on, as zeros, in lines of eight. Returns the end. */
 static char *dump(char *at, uint32_t number, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Formats: the driver's kfd_debugfs_mqds_by_process, pqm_debugfs_mqds, pm_debugfs_runlist and
- * kfd_debugfs_kfd_mem_limits. */
+/* Texts of the debugfs files, in the formats of the driver's kfd_debugfs_mqds_by_process,
+ * pqm_debugfs_mqds, pm_debugfs_runlist and kfd_debugfs_kfd_mem_limits. */
 #include "sim/driver/debugfs_text.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static void words(struct debugfs_text *text, const char *margin, const uint32_t 
 	}
 }
 
-/* For --break of the rules about priorities. */
+/* Changes the MQD as --break requires for the rules about priorities. */
 static void break_priorities(const struct sim *sim, const struct queue_image *image, uint32_t *mqd)
 {
 	if (!rule_holds(sim, RULE_mqds_tell_the_pipe_priority))
@@ -119,8 +119,8 @@ static const struct queue_image *neighbour(const struct debugfs_view *view,
 	return NULL;
 }
 
-/* The driver does not reset its number of XCCs after a compute queue. So for an SDMA queue that
- * follows, it dumps the MQD and as many slots behind it. */
+/* Dumps the MQD of an SDMA queue. After a compute queue the driver does not reset its number of
+ * XCCs, and so dumps as many: those in the slots behind this one. */
 static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
 		     const struct queue_image *image, uint32_t xccs)
 {
@@ -170,7 +170,7 @@ void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct de
 	}
 }
 
-/* What the driver counts on one node. */
+/* What the driver counts on one node for its runlist. */
 struct counts {
 	uint32_t processes, active, active_compute;
 };
@@ -256,7 +256,7 @@ static uint32_t runlist_chain(uint32_t *at, uint32_t n, uint32_t processes)
 	return RUNLIST_CHAIN_WORDS;
 }
 
-/* Newest process first, and its queues newest first. */
+/* Writes the node's runlist: the newest process first, and of its queues the newest first. */
 static void runlist(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
 {

@@ -11,7 +11,7 @@
 
 #include "sim/driver/mqd.h"
 
-/* One process in the copy. */
+/* One process in a copy of the driver's state. */
 struct debugfs_process {
 	pid_t pid;
 	uint32_t pasid;
@@ -20,7 +20,7 @@ struct debugfs_process {
 	size_t first, n;
 };
 
-/* The copied state. */
+/* The copy of the driver's state from which the texts are made. */
 struct debugfs_view {
 	struct debugfs_process *processes; /* oldest first */
 	struct queue_image *queues;
@@ -36,7 +36,8 @@ struct debugfs_text {
 	bool complained; /* a failure was logged; further ones are not */
 };
 
-/* Each function replaces the text in the buffer. If memory runs out, `failed` is set. */
+/* Write the text of the debugfs file mqds, rls or mem_limit into the buffer, in place of its old
+ * text. If memory runs out, `failed` is set. */
 void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct debugfs_view *view);
 void text_rls(struct debugfs_text *text, const struct sim *sim, const struct debugfs_view *view);
 void text_mem_limit(struct debugfs_text *text, const struct sim *sim,

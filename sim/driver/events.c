@@ -65,8 +65,8 @@ static void waiter_free(struct event_waiter *waiter)
 	free(waiter);
 }
 
-/* A signal interrupted the waiter. Sets the events again that were reset for it, so that the next
- * waiter gets them. */
+/* Sets the events again that were reset for a waiter which a signal has interrupted, so that the
+ * next waiter gets them. */
 static void waiter_give_back(struct process *process, const struct event_waiter *waiter)
 {
 	if (!rule_holds(process->sim, RULE_interrupted_wait_gives_back))
@@ -79,7 +79,7 @@ static void waiter_give_back(struct process *process, const struct event_waiter 
 	}
 }
 
-/* Fills in what the driver returns about an event that came. Returns its size in bytes. */
+/* Fills in what the driver returns about an event that was set. Returns the size in bytes. */
 static size_t write_data(const struct process *process, const struct event *event,
 			 const struct event_wait *state, struct event_data *data)
 {
@@ -205,8 +205,7 @@ static uint32_t slots_n(const struct process *process)
 	return n < EVENT_PAGE_SLOTS ? (uint32_t)n : EVENT_PAGE_SLOTS;
 }
 
-/* The driver only distinguishes whether a slot was written (all ones: it was not). It checks every
- * slot if the context id names none that was written. */
+/* As in the driver, all ones mean that a slot was not written, and other values do not matter. */
 void event_interrupt(struct process *process, uint32_t context_id)
 {
 	volatile uint64_t *slot = slots(process);
@@ -260,8 +259,8 @@ void event_hw_exception(struct process *process, uint32_t gpu_id)
 	set_all(process, KFD_IOC_EVENT_HW_EXCEPTION);
 }
 
-/* Sets the GPU's page for signals. The runtime passes it as a buffer handle with the first
- * event. */
+/* Sets the page of the slots, to which the GPU writes signals. The runtime passes it as a buffer
+ * handle with the first event. */
 static int page_set(struct process *process, uint64_t handle)
 {
 	int node = node_index(process->sim, (uint32_t)(handle >> 32));
@@ -427,8 +426,8 @@ static void drop_stale(struct call *call)
 	waiter_free(waiter);
 }
 
-/* Checks the events one after another, as the driver does: an event that was reset for a wait stays
- * reset if the wait then fails. */
+/* Fills in the state of each event of the wait, one after another as the driver does: an event that
+ * was reset for a wait stays reset if the wait then fails. Returns 0 or a negative errno. */
 static int waiter_check(struct process *process, struct event_waiter *waiter)
 {
 	for (uint32_t i = 0; i < waiter->n; i++) {
@@ -535,8 +534,8 @@ int ioctl_wait_events(struct call *call)
 	return CALL_PENDING;
 }
 
-/* Returns the first waiter that is due. If there is none, updates the next deadline and returns
- * NULL. */
+/* Returns the first waiter of the process that is due. If there is none, updates
+ * sim->next_deadline_ns and returns NULL. */
 static struct event_waiter *due(struct sim *sim, struct process *process, uint64_t now_ns)
 {
 	struct event_waiter *waiter;

@@ -17,7 +17,7 @@
 
 #define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS of the driver */
 
-/* Evictions are made by the driver's workers, which do not take the process's mutex. */
+/* Starts the runlist update of an eviction or restore. A worker makes it, without the mutex. */
 static void update_for(struct process *process, uint64_t nodes,
 		       void (*unmapped)(struct runlist_update *))
 {
@@ -63,7 +63,8 @@ void evict_for_memory(struct process *process)
 	update_for(process, nodes, NULL);
 }
 
-/* Undoes one eviction. Only the last one brings the queues back; returns true then. */
+/* Undoes one eviction of the process on the node. Returns true if it was the last one, so that the
+ * queues can run again. */
 static bool restore_node(struct process *process, uint32_t node)
 {
 	struct queue *queue;
@@ -110,7 +111,7 @@ uint64_t evictions_due(const struct sim *sim)
 	return due;
 }
 
-/* Signals the memory events after the queues were evicted. */
+/* Signals the process's memory events, after its queues were evicted. */
 static void notify_fault(struct runlist_update *update)
 {
 	uint32_t node = (uint32_t)__builtin_ctzll(update->nodes);

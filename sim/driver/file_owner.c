@@ -28,7 +28,7 @@ static pid_t parent_of(pid_t pid)
 	return proc_status_number(pid, "\nPPid:");
 }
 
-/* The simulation's own user namespace corresponds to the host's on hardware. */
+/* The simulation's own user namespace corresponds to the host's on real hardware. */
 bool caller_capable(const struct call *call, uint64_t any_of)
 {
 	char status[PROC_STATUS_BYTES];
@@ -51,8 +51,8 @@ static bool is_descendant(pid_t pid, pid_t of)
 	return false;
 }
 
-/* If both started in the same tick, the lower pid is the older one, unless it is a descendant: pids
- * restart at pid_max. */
+/* Returns true if @pid started before @than. In the same tick the lower pid is the older one,
+ * unless it is a descendant: pids restart at pid_max. */
 static bool is_older(pid_t pid, pid_t than)
 {
 	struct proc_stat a, b;
@@ -121,7 +121,8 @@ off_t process_seek_fd(const struct process *process, int fd, off_t offset, int w
 	return mark;
 }
 
-/* Marks a file at its first use: for @process, or for an older process that holds the file, too. */
+/* Sets the file position (the mark) of a file at its first use: to the token of @process, or of an
+ * older process that holds the file, too. `copy` is a descriptor of the file. Returns the mark. */
 static off_t mark_new(struct process *process, int copy)
 {
 	struct sim *sim = process->sim;
@@ -175,7 +176,7 @@ bool process_owns(struct process *process, const struct caller_file *file)
 	       !rule_holds(sim, RULE_passed_descriptor_is_ebadf);
 }
 
-/* A vfork()ed child runs in its parent's memory, but is not its parent. */
+/* A child of vfork() runs in its parent's memory without being its parent. */
 pid_t process_lender(pid_t tid)
 {
 	pid_t pid = proc_status_number(tid, "\nTgid:"), parent;

@@ -22,23 +22,23 @@
 int procfs_start(struct sim *sim);
 /* Closes the directory. */
 void procfs_stop(struct sim *sim);
-/* Creates and removes the process's directory. Its pasid must be set before. */
+/* Create and remove the process's directory. Its pasid must be set before. */
 void procfs_process_new(struct process *process);
 void procfs_process_end(struct process *process);
 /* Removes a directory with all files that it contains; also for debugfs.c. Returns 0, or -1 with
  * errno. */
 int remove_dir(int parent, const char *name);
-/* Creates and removes the queue's directory queues/<id>. */
+/* Create and remove the queue's directory queues/<id>. */
 void procfs_queue_new(const struct queue *queue);
 void procfs_queue_gone(const struct queue *queue);
 /* Rewrites the queue's size after UPDATE_QUEUE, and marks its hardware registers as stale
  * (debugfs_hqd.c). */
 void procfs_queue_resized(struct queue *queue);
-/* Writes process->vram[node] and process->evicted_ns[node] after a change. */
+/* Write process->vram[node] or process->evicted_ns[node] to its file after a change. */
 void procfs_vram(struct process *process, uint32_t node);
 void procfs_evicted(struct process *process, uint32_t node);
-/* Sampled values (cu_occupancy, sdma): procfs_update() samples every 10 ms while there is work.
- * procfs_touch() makes the next procfs_update() sample at once. */
+/* procfs_update() samples the values of the files cu_occupancy and sdma every 10 ms while there is
+ * work, and writes them. procfs_touch() makes the next procfs_update() sample at once. */
 void procfs_touch(struct sim *sim);
 void procfs_update(struct sim *sim, uint64_t now_ns);
 /* Returns when procfs_update() has to be called next (wall), or UINT64_MAX if there is nothing to
@@ -60,9 +60,9 @@ void smi_queue_eviction(struct process *process, uint32_t node, uint32_t trigger
 void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled);
 void smi_vm_fault(struct process *process, uint32_t node);
 void smi_process(struct process *process, uint32_t node, bool start);
-/* The end of the process, on every node that it used. */
+/* Sends the event of the end of the process, on every node that it used. */
 void smi_process_end(struct process *process);
-/* @done: after the reset, else before it. */
+/* Sends the event before a reset of the node's GPU or, with @done, after it. */
 void smi_gpu_reset(struct sim *sim, uint32_t node, bool done, const char *cause);
 /* Frees the clients whose fd was closed. */
 void smi_sweep(struct sim *sim);
@@ -80,27 +80,30 @@ void debugfs_process_new(struct process *process);
 void debugfs_process_end(struct process *process);
 /* Marks the texts as outdated, after a change of queues, processes or memory. */
 void debugfs_changed(struct sim *sim);
-/* Passes a copy of the state to the writer thread if the texts are outdated and the last time is at
- * least 20 ms ago. In virtual time writes the texts itself. */
+/* Passes a copy of the state to the writer thread if the texts are outdated and at least 20 ms have
+ * passed since it last did so. In virtual time writes the texts itself. */
 void debugfs_update(struct sim *sim, uint64_t now_ns);
-/* For the writer thread, under its lock: whether texts are to be written; and takes over the copy
- * that debugfs_write() then writes, without the lock. */
+/* For the writer thread. debugfs_pending(), under the thread's lock, returns true if texts are to
+ * be written. debugfs_take(), under the lock, takes over the copy of the state; debugfs_write()
+ * writes the texts from it, without the lock. */
 bool debugfs_pending(const struct sim *sim);
 void debugfs_take(struct sim *sim);
 void debugfs_write(struct sim *sim);
-/* Returns when debugfs_update() has to be called next (wall), or UINT64_MAX. */
+/* Returns when debugfs_update() has to be called next (wall), or UINT64_MAX: nothing changed. */
 uint64_t debugfs_due(const struct sim *sim);
-/* Handles a write to hang_hws, which sim->poll_fd reports with sim->debugfs as its data. */
+/* Makes the firmware of the GPU hang whose gpu_id a program has written to hang_hws. Called when
+ * sim->poll_fd reports an event with sim->debugfs as its data. */
 void debugfs_written(struct sim *sim);
 
 /* ---- debugfs_hqd.c: hardware queue slots, and the text that shows them ---- */
 /* Creates the file hqds. Returns 0 or a negative errno. */
 int hqd_start(struct sim *sim);
-/* Unmaps and frees it. */
+/* Unmaps the file hqds and frees what hqd_start() has allocated. */
 void hqd_stop(struct sim *sim);
-/* Gives a new queue its serial number; it has no slot yet. */
+/* Gives a new queue its serial number. The queue gets a slot when it is mapped (hqd_update()). */
 void hqd_set_position(struct queue *queue);
-/* Gives and takes slots after the set of mapped queues of the process on @node has changed. */
+/* Assigns hardware queue slots to the process's queues on @node that are mapped now, and takes them
+ * from those that are not. Called after a runlist update. */
 void hqd_update(struct process *process, uint32_t node);
 /* Frees the slot of a queue that is about to be freed. */
 void hqd_gone(struct queue *queue);

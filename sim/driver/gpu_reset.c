@@ -33,7 +33,8 @@ void firmware_hang(struct sim *sim, uint32_t node)
 	sim->nodes[node].hung = true;
 }
 
-/* Returns true if --set makes this update one that is never answered. */
+/* Returns true if this update is one that the firmware never answers (--set preempt_fails_at, or
+ * preempt_us above the driver's time-out). */
 static bool fails_now(const struct node *node)
 {
 	const struct profile *switches = &node->sim->config.node;
@@ -116,7 +117,7 @@ void firmware_reset_queue(struct node *node, int gpu_queue)
 		event_hw_exception(process, node->gpu_id);
 }
 
-/* Unmaps the evicted queues in the GPU model. No call waits for it. */
+/* Unmaps the evicted queues in the GPU model. No call waits for this update. */
 static void take_all_off(struct node *node)
 {
 	struct gpu_change changes[64];
@@ -174,8 +175,7 @@ static void evict_all(struct sim *sim, uint32_t failed)
 	}
 }
 
-/* The firmware has not answered in time: starts a reset of the GPU and fails the updates that
- * wait. */
+/* Resets a GPU whose firmware has not answered in time, and fails the updates that wait for it. */
 static void give_up(struct node *node)
 {
 	struct sim *sim = node->sim;

@@ -24,7 +24,7 @@
 
 #define HANDLE(gpu_id, id) ((uint64_t)(gpu_id) << 32 | (id))
 
-/* The runtime adds the queue's doorbell to this base and applies a wide mask to the sum, so
+/* The runtime adds the queue's doorbell to this offset and applies a wide mask to the sum, so
  * doorbells may only differ in the bits below KFD_SLOT_SHIFT. The two top bits of the hardware's
  * form do not fit into a file offset. */
 uint64_t doorbell_offset(const struct process *process, uint32_t node)
@@ -310,7 +310,7 @@ void pin_forget(struct process *process)
 	process_unref(process); /* reference that process_lock() took */
 }
 
-/* Returns a process whose pin is over; NULL: none. *@next: earliest end among the others. */
+/* Returns a process whose pin is over, or NULL. Sets *@next to the earliest end of a pin. */
 static struct process *find_due(struct sim *sim, uint64_t now_ns, uint64_t *next)
 {
 	struct process *process, *due = NULL;
@@ -437,7 +437,7 @@ static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool ma
 	return 0;
 }
 
-/* Both ioctls have the same argument struct. */
+/* Serves MAP_MEMORY_TO_GPU and UNMAP_MEMORY_FROM_GPU, which have the same argument struct. */
 static int map_or_unmap(struct call *call, bool map)
 {
 	struct kfd_ioctl_map_memory_to_gpu_args *a = (void *)call->data;
@@ -532,7 +532,7 @@ int ioctl_apertures(struct call *call)
 	return 0;
 }
 
-/* As before KFD 1.1: the first seven GPUs, in the argument struct itself. */
+/* Returns the first seven GPUs in the argument struct itself, as before KFD 1.1. */
 int ioctl_apertures_old(struct call *call)
 {
 	struct kfd_ioctl_get_process_apertures_args *a = (void *)call->data;

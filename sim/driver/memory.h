@@ -58,7 +58,7 @@ struct mapping {
 	char *doorbells;     /* doorbells: the process's doorbell page of one node; else NULL */
 	uint64_t offset;     /* offset of `va` in the pages or the doorbell page */
 	uint64_t cpu_va;     /* USERPTR: address in the process; else 0 */
-	/* creator of the range, for space_unmap(): a struct bo or struct pages */
+	/* the struct bo or struct pages that the range belongs to, for space_unmap() */
 	const void *owner;
 };
 
@@ -86,24 +86,24 @@ struct bo {
 /* Maps the node's part of the render file, and installs a SIGBUS handler for pages that the host
  * cannot supply. Returns 0 or a negative errno. */
 int heap_init(struct node *node);
-/* Unmaps it. */
+/* Unmaps the node's part of the render file. */
 void heap_done(struct node *node);
 /* Allocates a buffer object with one reference; @bytes is rounded up to whole pages. Returns
  * -ENOMEM if the account or the host has no more. */
 int pages_new(struct sim *sim, uint32_t node, uint64_t bytes, bool vram, struct pages **out);
-/* The same for memory that the process has already: @va and @bytes in whole pages. It is only
- * accounted. */
+/* Creates a buffer object for memory that the process has already (GEM_USERPTR), at @va, which like
+ * @bytes is a multiple of the page size. The memory is only accounted, not allocated. */
 int pages_new_user(struct sim *sim, uint32_t node, uint64_t va, uint64_t bytes, struct pages **out);
-/* Takes and drops a reference. The last one frees the pages. pages_unref() accepts NULL. */
+/* Take and drop a reference. Dropping the last one frees the pages. pages_unref() accepts NULL. */
 struct pages *pages_ref(struct pages *pages);
 void pages_unref(struct pages *pages);
-/* Returns the address in kfdsim's own mapping. */
+/* Returns the address of byte @offset of the pages in kfdsim's own mapping of the render file. */
 char *pages_at(const struct pages *pages, uint64_t offset);
 /* Account memory of the processes that is locked for a GPU (USERPTR). system_take() returns 0 or
  * -ENOMEM. */
 int system_take(struct sim *sim, uint64_t bytes);
 void system_give(struct sim *sim, uint64_t bytes);
-/* Returns what AVAILABLE_MEMORY reports, in bytes. */
+/* Returns the bytes of VRAM that AVAILABLE_MEMORY reports as free on the node. */
 uint64_t vram_available(const struct sim *sim, uint32_t node);
 /* Returns the bytes of each node that the driver reserves for page tables. */
 uint64_t vram_reserved(const struct sim *sim);
@@ -117,7 +117,7 @@ void heap_mend(struct sim *sim);
 /* Adds a range. Returns 0; -EINVAL if it overlaps another one, is not in whole pages or lies
  * outside the GPU's addresses; -ENOMEM. */
 int space_map(struct space *space, const struct mapping *mapping);
-/* Removes the ranges of @owner that intersect [va, va + size), or all of its ranges. */
+/* Remove the ranges of @owner that intersect [va, va + size), or all of its ranges. */
 void space_unmap(struct space *space, uint64_t va, uint64_t size, const void *owner);
 void space_unmap_all(struct space *space, const void *owner);
 /* Removes [va, va + size) whatever the owner, and cuts ranges that reach beyond. Returns 0 or
@@ -127,13 +127,13 @@ int space_clear(struct space *space, uint64_t va, uint64_t size);
 const struct mapping *space_find(const struct space *space, uint64_t va);
 /* Returns true if a range intersects [start, end). */
 bool space_touches(const struct space *space, uint64_t start, uint64_t end);
-/* Frees the table's memory. */
+/* Frees the memory of the page table. */
 void space_free(struct space *space);
 /* Returns the range that contains @va for the GPU of @node (NODE_ANY: for any GPU), or NULL. */
 const struct mapping *memory_find(const struct process *process, uint32_t node, uint64_t va);
 
 /* ---- memory.c: handles ---- */
-/* Returns the handle's object, or NULL. */
+/* Returns the buffer object that the process has under this handle, or NULL. */
 struct bo *bo_by_handle(const struct process *process, uint64_t handle);
 /* Creates a handle to existing pages and takes a reference. Returns 0 or a negative errno. */
 int bo_import(struct process *process, uint32_t node, struct pages *pages, uint64_t va,
@@ -162,12 +162,12 @@ int ioctl_free_memory(struct call *call);
  * -ENODEV: no ACQUIRE_VM on the GPU. -EFAULT: bad array. -ENOMEM: also for an unknown handle. */
 int ioctl_map_memory(struct call *call);
 int ioctl_unmap_memory(struct call *call);
-/* AVAILABLE_MEMORY. Returns 0, or -EINVAL for an unknown GPU. */
+/* AVAILABLE_MEMORY: returns the free VRAM of a GPU. Returns 0, or -EINVAL for an unknown GPU. */
 int ioctl_available_memory(struct call *call);
 /* GET_PROCESS_APERTURES_NEW: returns the number of GPUs if the caller's array has no entries, else
  * fills in the array. Returns 0, -EINVAL (more entries than nodes) or -EFAULT. */
 int ioctl_apertures(struct call *call);
-/* GET_PROCESS_APERTURES. Returns 0. */
+/* GET_PROCESS_APERTURES: returns the apertures of at most seven GPUs. Returns 0. */
 int ioctl_apertures_old(struct call *call);
 /* Fills in the apertures, which are the same for every GPU; the caller sets gpu_id. */
 struct kfd_process_device_apertures;
@@ -194,18 +194,19 @@ int ioctl_export_dmabuf(struct call *call);
 /* IMPORT_DMABUF: creates a handle to the buffer behind a dmabuf fd. Returns 0; -EINVAL: unknown
  * GPU, or no dmabuf; -ENODEV: no ACQUIRE_VM on the GPU; -EBADF; -ENOMEM. */
 int ioctl_import_dmabuf(struct call *call);
-/* GET_DMABUF_INFO. Returns 0; -EINVAL: no dmabuf, or no room for the metadata; -EBADF; -EFAULT. */
+/* GET_DMABUF_INFO: returns GPU, size, flags and metadata of a dmabuf. Returns 0; -EINVAL: no
+ * dmabuf, or no room for the metadata; -EBADF; -EFAULT. */
 int ioctl_dmabuf_info(struct call *call);
 
 /* ---- svm.c: shared virtual memory ---- */
 struct kfd_ioctl_alloc_memory_of_gpu_args;
 /* SVM: sets and gets attributes of address ranges. */
 int ioctl_svm(struct call *call);
-/* Drops the attributes of memory that the process has unmapped. The driver is notified of the
- * unmap; here this function runs at each call of the process that does not wait, so memory that was
- * unmapped and mapped again in between keeps its attributes. */
+/* Drops the SVM attributes of memory that the process has unmapped since the last call. The real
+ * driver is notified of the unmap; here this function runs at each ioctl of the process except
+ * WAIT_EVENTS, so memory that was unmapped and mapped again in between keeps its attributes. */
 void svm_get(struct process *process);
-/* SET_XNACK_MODE. */
+/* SET_XNACK_MODE: sets or returns whether the process has retry faults. */
 int ioctl_set_xnack_mode(struct call *call);
 /* Returns true if the allocation would lie in a range with attributes. */
 bool svm_overlaps(struct process *process, const struct kfd_ioctl_alloc_memory_of_gpu_args *a);
@@ -223,21 +224,21 @@ struct drm_file;
  * node that it is used for. Returns 0; -EBADF: no such fd; -EINVAL: not a render node; -ESRCH: the
  * caller is gone; another negative errno. */
 int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out);
-/* Returns the index of the node whose render node the caller's fd was opened on, from the name of
- * its path, or -EINVAL. */
+/* Returns the index of the node whose render node the caller opened as @fd, taken from the name of
+ * the path, or -EINVAL. */
 int drm_node(const struct sim *sim, pid_t tid, int fd);
 /* Returns the page table of the process on the node; NULL: ACQUIRE_VM has not been called. */
 struct space *vm_space(const struct process *process, uint32_t node);
-/* Makes @process the user of the file's page table (ACQUIRE_VM) and takes a reference. Returns 0,
- * or -EINVAL if the file has one already. */
+/* Makes @process the user of the file's page table (ACQUIRE_VM) and takes a reference to the file.
+ * Returns 0, or -EINVAL if the file has a user already. */
 int drm_file_acquire(struct drm_file *file, const struct process *process);
-/* Drops a reference. */
+/* Drops a reference to the file; the last one frees it. */
 void drm_file_unref(struct drm_file *file);
 /* Creates sim->drm_poll_fd. Returns 0 or a negative errno. */
 int drm_files_start(struct sim *sim);
 /* Frees the files of processes that have ended, and dmabufs that were closed. */
 void drm_files_reap(struct sim *sim);
-/* Frees all files. */
+/* Frees all struct drm_file of the simulation. */
 void drm_files_stop(struct sim *sim);
 
 /* ---- memory.c: pinning of a caller's own pages ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue as the driver and the hardware describe it in 32-bit words: memory queue descriptors,
- * MQDs (mqd.c), hardware queue descriptors, HQDs (debugfs_hqd.c).
+ * Descriptions of a queue in 32-bit words: the driver's memory queue descriptor (MQD; mqd.c), and
+ * the registers of a hardware queue slot, the hardware queue descriptor (HQD; debugfs_hqd.c).
  *
  * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel). Values come from the
  * queue. Words for which the simulation has no value are 0. Addresses of the driver's own memory
@@ -21,7 +21,7 @@
 #define HQD_FIRST 128u
 #define HQD_WORDS 56u
 
-/* Indexes of words in an MQD; minus HQD_FIRST, of the registers of a hardware queue. */
+/* Indexes of words in an MQD. A register of a hardware queue has the index minus HQD_FIRST. */
 enum mqd_word {
 	MQD_HEADER = 0,
 	MQD_PIPELINESTAT_ENABLE = 11,
@@ -60,7 +60,7 @@ enum mqd_word {
 	MQD_PQ_WPTR = 182,
 };
 
-/* Copy of every property of a queue that one of the texts shows. */
+/* Copy of every property of a queue that a text in debugfs shows. */
 struct queue_image {
 	uint32_t node, gpu_id;
 	uint32_t type; /* KFD_IOC_QUEUE_TYPE_* */
@@ -74,7 +74,7 @@ struct queue_image {
 	uint64_t mqd; /* address of the first XCC's MQD */
 };
 
-/* Fills *@out from the queue. Under sim->lock. */
+/* Fills *@out from the queue. The caller holds sim->lock. */
 void image_of(const struct queue *queue, struct queue_image *out);
 /* Returns true for the queue types of SDMA engines. */
 bool image_sdma(uint32_t type);

@@ -32,7 +32,7 @@ static inline uint64_t page_up(uint64_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* Returned by a handler that answers later (call_reply()), or whose call waits for a mutex. */
+/* Returned by a handler that answers later by call_reply(), or whose call waits for a mutex. */
 #define CALL_PENDING INT_MIN
 
 struct queue_record;
@@ -75,7 +75,7 @@ struct spin {
 struct event_waiter; /* in events.c */
 LIST_HEAD(waiter_list, event_waiter);
 
-/* What the report contains about a process; outlives the process. */
+/* What the report at the end of the simulation contains about a process. Outlives the process. */
 struct process_record {
 	STAILQ_ENTRY(process_record) link;
 	pid_t pid; /* in the PID namespace of the tasks */
@@ -117,7 +117,7 @@ struct process {
 	uint32_t pasid;
 	unsigned refs;
 	pid_t pid;     /* thread group, in the PID namespace of kfdsim */
-	pid_t *ns_pid; /* the same in each nested namespace, the outermost (that of kfdsim) first */
+	pid_t *ns_pid; /* its ids in the nested namespaces, that of kfdsim first */
 	unsigned ns_levels;
 	ino_t ns_ino; /* inode of its PID namespace */
 	int pidfd;
@@ -134,8 +134,8 @@ struct process {
 	bool locked;
 	struct call_list blocked;
 	bool disable_later; /* its debugger died while it was locked: end the session at unlock */
-	struct call *
-		pinning; /* allocation that holds the lock while it pins (pin_begin()); NULL: none */
+	struct call
+		*pinning;   /* call that holds the mutex while it pins (pin_begin()); NULL: none */
 	uint64_t pinned_ns; /* when that ends */
 
 	uint64_t slot; /* index of its doorbell pages */
@@ -199,12 +199,12 @@ struct process {
  * if the ioctl has output, and frees the call. Returns 0; -ENOENT if the caller no longer waits (a
  * signal interrupted it, or it is dead); another negative errno. */
 int call_reply(struct call *call, int result);
-/* Returns true if the thread repeats a call that was executed, but whose caller was interrupted
- * before the answer. The call then gets the earlier answer and is freed. */
+/* Returns true if @again repeats a call of the same thread that was executed, but whose caller a
+ * signal interrupted before the answer. @again then gets the earlier answer and is freed. */
 bool call_replied_before(struct call *again);
-/* Drops such answers of a process that has ended. */
+/* Drops the answers that are kept for call_replied_before() for a process that has ended. */
 void calls_forget(const struct process *process);
-/* Drops all such answers. */
+/* Drops all answers that are kept for call_replied_before(). */
 void calls_forget_all(struct sim *sim);
 /* Returns true if the caller still waits for the answer. */
 bool call_alive(const struct call *call);
@@ -213,7 +213,7 @@ void call_drop(struct call *call);
 /* Read and write the caller's memory. Return 0 or -EFAULT. */
 int call_read(const struct call *call, uint64_t address, void *to, size_t n);
 int call_write(const struct call *call, uint64_t address, const void *from, size_t n);
-/* stat() of the caller's fd. Returns 0 or -EBADF. */
+/* Fills in *@st for the caller's @fd, as fstat(2) does. Returns 0 or -EBADF. */
 int call_stat(const struct call *call, int fd, struct stat *st);
 /* Returns true if the caller has one of these capabilities (mask of 1 << CAP_...) in the
  * simulation's own user namespace. In file_owner.c. */
@@ -230,19 +230,19 @@ void ioctl_execute(struct call *call);
  * of the thread if that is a KFD process already (alive, and still the owner of the thread).
  * Returns 0 or a negative errno. */
 int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct caller_file *file);
-/* Stores the result for the next call, once the thread's process is known, and fills in
- * file->mark. */
+/* Stores what descriptor_file() has found for the next call on this fd, once the thread's process
+ * is known, and fills in file->mark (its file position). */
 void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file);
 /* Drops what is stored about a process that has ended. */
 void descriptors_forget(const struct process *process);
 
 /* ---- process_life.c: life of a process ---- */
-/* Returns the process of the thread if it was stored before, or NULL. */
+/* Returns the process that is stored for this thread, or NULL. */
 struct process *process_of_thread(struct sim *sim, pid_t tid);
-/* Drops the stored process of the thread. */
+/* Forgets which process this thread belongs to. */
 void process_forget_thread(struct sim *sim, pid_t tid);
-/* Returns the KFD process of the thread, a new one if there is none. NULL: the thread is gone, or
- * no memory or doorbell slot is left. */
+/* Returns the KFD process of the thread, and creates it if there is none. Returns NULL if the
+ * thread is gone, or no memory or doorbell slot is left. */
 struct process *process_new(struct sim *sim, pid_t tid);
 /* Returns false if the address space is gone, by exit or exec. */
 bool process_mm_alive(const struct process *process);
@@ -251,28 +251,27 @@ void process_unref(struct process *process);
 /* Ends the process, because its address space is gone: its queues are unmapped and freed, and its
  * sessions, events and memory released. Drops the process's own reference. */
 void process_die(struct process *process);
-/* Handles what sim->poll_fd reports: processes that have ended, drm_files, hang_hws. */
+/* Handles what sim->poll_fd reports: ends processes that have exited, frees files of render nodes,
+ * and serves writes to hang_hws. */
 void process_reap(struct sim *sim);
 /* Returns false if the process is a zombie or gone. */
 bool process_pid_alive(const struct process *process);
 /* Returns true if the process has an fd of the device open. */
 bool process_holds_kfd(const struct process *process);
-/* Checks all processes for an address space that is gone, and ends secondary contexts without an
- * fd. */
+/* Ends all processes whose address space is gone, and secondary contexts without an open fd. */
 void process_check_all(struct sim *sim);
-/* Take and release the process's mutex. process_lock() must not be called on a locked process; it
- * takes a reference, which process_unlock() drops. */
+/* Takes the process's mutex and a reference to the process, which process_unlock() drops. Must not
+ * be called on a locked process. */
 void process_lock(struct process *process);
-/* Unlocks, and executes the calls that were blocked meanwhile, until one of them locks the process
- * again. */
+/* Releases the mutex, and executes the blocked calls until one of them locks the process again. */
 void process_unlock(struct process *process);
-/* Queues a call until the process is unlocked. */
+/* Keeps the call until process_unlock() executes it. */
 void process_block(struct process *process, struct call *call);
 /* Returns the process that @pid (of any of its threads) names in the caller's PID namespace, or
  * NULL. */
 struct process *process_by_ns_pid(struct process *caller, pid_t pid);
-/* Creates the KFD process of a process that the thread @tracer traces; NULL: it traces none with
- * this @pid. */
+/* Creates the KFD process of the process @pid (in the caller's PID namespace) that the thread
+ * @tracer traces. Returns NULL if it traces none with this id. */
 struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer);
 /* Returns the thread that traces the process's lead thread (PID namespace of kfdsim), or 0. */
 int process_tracer(const struct process *process);
@@ -290,9 +289,9 @@ bool process_holds_mark(const struct process *process);
  * becomes a KFD process of its own, with its own queues, ids, doorbells and events in the same
  * address space. Only the primary one can debug and be debugged. A context ends when its last fd is
  * closed, or with its process. */
-/* Returns the context of the process that the fd belongs to, which may be the process itself. */
+/* Returns the process or its secondary context, whichever opened the file. */
 struct process *context_of(struct process *process, const struct caller_file *file);
-/* CREATE_PROCESS. */
+/* CREATE_PROCESS: makes the open file a secondary context. Returns 0 or a negative errno. */
 int ioctl_create_process(struct call *call);
 /* Returns the parent in whose memory the process of @tid runs without being one of its threads
  * (vfork()); 0: none. In file_owner.c. */
@@ -307,9 +306,9 @@ pid_t process_lender(pid_t tid);
 void *access_direct(const struct process *process, uint64_t va, uint64_t bytes);
 int access_read(const struct process *process, uint64_t va, void *to, size_t n);
 int access_write(const struct process *process, uint64_t va, const void *from, size_t n);
-/* Adds to a value of 4 or 8 bytes; atomic if kfdsim has the buffer mapped. */
+/* Adds to a value of 4 or 8 bytes; the addition is atomic if kfdsim has the buffer mapped. */
 int access_add(struct process *process, uint64_t va, uint64_t value, size_t bytes);
-/* Copy or fill; *@fault is the address that could not be accessed. */
+/* Copy or fill memory. On failure *@fault is the address that could not be accessed. */
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
 		uint64_t *fault);
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
@@ -329,22 +328,22 @@ int task_memory(pid_t pid, uint64_t address, void *local, size_t n, bool write);
 bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args);
 
 /* ---- events.c: events and waiting for them ---- */
-/* CREATE_EVENT. The first event with a slot also sets the page of the slots. Returns 0; -ENOSPC: no
- * id is free; -EINVAL, -ENODEV: bad page; -ENOMEM. */
+/* CREATE_EVENT: creates an event. The first one with a slot also sets the page of the slots.
+ * Returns 0; -ENOSPC: no id is free; -EINVAL, -ENODEV: bad page; -ENOMEM. */
 int ioctl_create_event(struct call *call);
 /* DESTROY_EVENT: waits for the event end with KFD_IOC_WAIT_RESULT_FAIL. Returns 0, or -EINVAL for
  * an unknown event. */
 int ioctl_destroy_event(struct call *call);
-/* SET_EVENT and RESET_EVENT. Return 0; -EINVAL: unknown event, or not a signal event. */
+/* SET_EVENT, RESET_EVENT: set or reset an event. Return 0; -EINVAL: unknown, or no signal event. */
 int ioctl_set_event(struct call *call);
 int ioctl_reset_event(struct call *call);
-/* WAIT_EVENTS. Returns CALL_PENDING, even if the wait is over at once. -EINVAL: unknown event.
- * -EFAULT: bad array. -ENOMEM: no memory, or too many events. */
+/* WAIT_EVENTS: waits for one or all of the events. Returns CALL_PENDING, even if the wait is over
+ * at once. -EINVAL: unknown event. -EFAULT: bad array. -ENOMEM: no memory, or too many events. */
 int ioctl_wait_events(struct call *call);
 /* Sets an event; an unknown @id is ignored. */
 void event_fire(struct process *process, uint32_t id);
-/* Handles an interrupt of a queue: sets the event with this id if its slot was written, else every
- * event whose slot was written. */
+/* Handles an interrupt of a queue: sets the event with this id if there is no page of slots or the
+ * GPU has written its slot, else every event whose slot the GPU has written. */
 void event_interrupt(struct process *process, uint32_t context_id);
 /* Sets all memory events of the process, with the data of this fault. */
 void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va);
@@ -371,20 +370,21 @@ int ioctl_runtime_enable(struct call *call);
 bool debug_raise(struct process *process, struct queue *queue, uint64_t mask);
 /* Raises "queue deleted" for a GPU. */
 void debug_queue_deleted(struct process *process, uint32_t node);
-/* Raises a memory violation. Returns true if the debugger takes it, so that the process must not be
- * notified. */
+/* Raises the exception "memory violation". Returns true if the debugger has enabled it, in which
+ * case the process itself must not be notified. */
 bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va);
-/* Returns false for firmware with which a process can either use GWS or be debugged, but not
- * both. */
+/* Returns true if the firmware lets a process use GWS (global wave sync) and be debugged. */
 bool debug_with_gws(const struct sim *sim);
-/* For --break: checks for closes and detaches that the driver does not notice. */
+/* Ends the process's debug session if --break breaks the rule that the session outlives a detach of
+ * the debugger or a close of /dev/kfd, and that has happened. The driver does not notice either. */
 void debug_check(struct process *process);
-/* Ends the target's session because its debugger died: resumes its queues and detaches, at once or
- * when it is unlocked. */
+/* Ends the target's session because its debugger has died: resumes its queues and detaches. If the
+ * target is locked, this happens when it is unlocked. */
 void debug_session_end(struct process *target);
 /* Ends the session of a process that has ended, and the sessions of its targets. */
 void debug_process_died(struct process *process);
-/* Counts up the semaphore of RUNTIME_ENABLE, or wakes a sleeper. */
+/* Wakes a RUNTIME_ENABLE call that waits for the debugger's answer; if there is none, counts up the
+ * semaphore, so that the next one does not sleep. */
 void runtime_post(struct process *process);
 
 #endif

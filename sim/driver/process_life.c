@@ -60,8 +60,8 @@ void process_unref(struct process *process)
 	free(process);
 }
 
-/* A read from an fd of /proc/PID/mem that was opened earlier returns end of file once that address
- * space is gone. Before, address 0 is an error. */
+/* Reads from /proc/PID/mem at address 0: an error while the address space exists in which the file
+ * was opened, end of file afterwards. */
 bool process_mm_alive(const struct process *process)
 {
 	char byte;
@@ -178,8 +178,7 @@ static struct process *process_by_pid(struct sim *sim, pid_t pid)
 	return NULL;
 }
 
-/* For --break: returns true if the process has to keep something of its parent, or of the program
- * before it. */
+/* Returns true if --break makes a new process keep something of its parent or earlier program. */
 static bool starts_wrong(const struct process *process, const char *status)
 {
 	const struct sim *sim = process->sim;
@@ -285,7 +284,7 @@ struct process *process_new(struct sim *sim, pid_t tid)
 	return process;
 }
 
-/* Executes a call that was blocked, unless its caller is gone. */
+/* Executes a call that was blocked, or drops it if its caller is gone. */
 static void execute_late(struct call *call)
 {
 	if (call->process->dead || !call_alive(call))
@@ -309,7 +308,7 @@ static void contexts_end(struct process *process, bool all)
 	}
 }
 
-/* As in the kernel the queues end whatever their state, and the debug sessions with them. */
+/* Ends the queues, even suspended ones, and the debug sessions, as the kernel does. */
 void process_die(struct process *process)
 {
 	struct sim *sim = process->sim;
@@ -446,7 +445,7 @@ void process_unlock(struct process *process)
 	process_unref(process);
 }
 
-/* Returns true if @pid is the id in @ns (ids in @levels nested namespaces) that @caller sees. */
+/* Returns true if @pid is the id that @caller sees, of the ids @ns in @levels nested namespaces. */
 static bool named(const struct process *process, const struct process *caller, const pid_t *ns,
 		  unsigned levels, pid_t pid)
 {
@@ -459,7 +458,7 @@ static bool named(const struct process *process, const struct process *caller, c
 	return levels != caller->ns_levels || process->ns_ino == caller->ns_ino;
 }
 
-/* Returns true if a thread other than the leader has this id. */
+/* Returns true if @caller sees a thread of the process other than the leader under this id. */
 static bool names_thread(const struct process *process, const struct process *caller, pid_t pid)
 {
 	char path[48], status[PROC_STATUS_BYTES];
@@ -511,7 +510,7 @@ bool process_holds_kfd(const struct process *process)
 	return found;
 }
 
-/* A lead thread that has ended has no memory, although its process has. */
+/* Returns true if the lead thread lives. One that has ended has no memory, its process may have. */
 static bool leader_alive(const struct process *process)
 {
 	return process_pid_alive(process) ||
@@ -534,7 +533,7 @@ struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 	return NULL;
 }
 
-/* The process's pid in kfdsim's namespace is not known yet, so all processes are searched. */
+/* Searches all processes, because the pid in kfdsim's namespace is not known yet. */
 struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer)
 {
 	char status[PROC_STATUS_BYTES];

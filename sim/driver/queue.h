@@ -50,9 +50,9 @@ enum blit {
 	BLIT_FILL,
 	BLIT_FILL_2D,
 	BLIT_WRITE,
-	BLIT_UNKNOWN, /* another of its kernels: its effect is missing */
+	BLIT_UNKNOWN, /* another kernel of HIP: its effect is missing */
 };
-/* One dispatch of such a kernel. */
+/* One dispatch of a copy or fill kernel of the HIP runtime. */
 struct blit_call {
 	uint64_t kernarg;
 	uint32_t items; /* work-items in x direction */
@@ -104,7 +104,7 @@ struct move {
 	char pattern[MOVE_PATTERN_MAX];
 };
 
-/* The background copy of a queue, and what waits for its end. */
+/* A copy that the copy thread makes for a queue, and the queue's events that wait for its end. */
 struct moving {
 	struct move move;
 	bool under_way; /* in world.moves or, when it is over, in world.moved */
@@ -114,7 +114,7 @@ struct moving {
 	unsigned n_held;
 };
 
-/* What the report contains about a queue; outlives the queue. */
+/* What the report at the end of the simulation contains about a queue. Outlives the queue. */
 struct queue_record {
 	STAILQ_ENTRY(queue_record) link;
 	uint32_t id, type, gpu_id;
@@ -126,7 +126,7 @@ struct queue_record {
 	char stopped[128];  /* why it fetches no more packets; "": it does */
 };
 
-/* Place of a queue in hardware (debugfs_hqd.c; engine and rlc: queue_create.c). */
+/* Place of a queue in the hardware (debugfs_hqd.c; engine and rlc: queue_create.c). */
 struct queue_position {
 	uint64_t serial;      /* unique in the simulation */
 	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
@@ -152,7 +152,7 @@ struct queue {
 	uint64_t exceptions; /* mask of kfdabi_ec_mask() bits */
 	bool suspended;	     /* by SUSPEND_QUEUES */
 	bool stalled;	     /* stopped by an unmatched RESUME (--set unmatched_resume_unmaps) */
-	uint64_t saved_wave_slots; /* live units (wave slots) when it was last unmapped */
+	uint64_t saved_wave_slots; /* wave slots held when it was last unmapped */
 	bool being_destroyed;
 	bool removed;		     /* freed at the next unmap */
 	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */
@@ -166,7 +166,7 @@ struct queue {
 	/* virtual time: when the last doorbell store takes effect; 0: it has */
 	uint64_t rung_due_ns;
 
-	/* Ring that the engine uses: the last one that was not NULL. */
+	/* Ring that the engine uses: the last `ring` that was not NULL. */
 	uint64_t hw_ring, hw_ring_bytes;
 	/* Ring positions, in packets (AQL), bytes (SDMA) or dwords (PM4): retired <= fetched <=
 	 * limit. limit_seen: value of the last doorbell or write pointer, which becomes `limit`
@@ -207,23 +207,23 @@ int ioctl_create_queue(struct call *call);
  * -EINVAL: unknown queue. -EBUSY: another thread destroys the queue (Linux 7). -EIO: --set
  * destroy_suspended_fails. */
 int ioctl_destroy_queue(struct call *call);
-/* UPDATE_QUEUE: percentage, priority and ring. Returns CALL_PENDING; the result is -EACCES if the
- * firmware does not answer, or the process has lost queues on this node to a reset. -EINVAL: bad
- * numbers. -EFAULT: unknown queue, or the ring is not mapped. */
+/* UPDATE_QUEUE: changes percentage, priority and ring. Returns CALL_PENDING; the result is -EACCES
+ * if the firmware does not answer, or the process has lost queues on this node to a reset. -EINVAL:
+ * bad numbers. -EFAULT: unknown queue, or the ring is not mapped. */
 int ioctl_update_queue(struct call *call);
-/* SET_CU_MASK; a mask of more than 1024 bits is cut. Returns CALL_PENDING. -EINVAL: not in whole
- * words. -EFAULT: bad pointer, or unknown queue. */
+/* SET_CU_MASK: sets the CUs of the queue; a mask of more than 1024 bits is cut. Returns
+ * CALL_PENDING. -EINVAL: not in whole words. -EFAULT: bad pointer, or unknown queue. */
 int ioctl_set_cu_mask(struct call *call);
-/* ALLOC_QUEUE_GWS. Returns CALL_PENDING. -EINVAL: unknown queue, or nothing to give up. -ENODEV:
- * the node has no GWS. -EBUSY: a queue of the process has it, or the process is debugged
- * (debug_with_gws()). */
+/* ALLOC_QUEUE_GWS: gives or takes the node's global wave sync. Returns CALL_PENDING. -EINVAL:
+ * unknown queue, or nothing to give up. -ENODEV: the node has no GWS. -EBUSY: a queue of the
+ * process has it, or the process is debugged (debug_with_gws()). */
 int ioctl_alloc_queue_gws(struct call *call);
-/* GET_QUEUE_WAVE_STATE. Returns 0; -EINVAL: not a compute queue, or on the runlist; -EFAULT:
- * unknown queue, or bad pointer. */
+/* GET_QUEUE_WAVE_STATE: copies the saved state of a queue that is off. Returns 0; -EINVAL: not a
+ * compute queue, or on the runlist; -EFAULT: unknown queue, or bad pointer. */
 int ioctl_wave_state(struct call *call);
 /* Drops DESTROY_QUEUE calls that were interrupted by a signal while they slept. */
 void queues_forget_interrupted(struct sim *sim);
-/* Returns the queue, or NULL. */
+/* Returns the process's queue with this id, or NULL. */
 struct queue *queue_by_id(const struct process *process, uint32_t id);
 /* Frees a queue that is not mapped, and removes it from the GPU model. */
 void queue_drop(struct queue *queue);
@@ -262,13 +262,13 @@ enum queue_error_code {
 	QUEUE_ERROR_GROUP_SIZE = 21,
 	QUEUE_ERROR_VENDOR = 23,
 };
-/* Returns a description of an AQL packet with this error. */
+/* Returns a text for the log that describes an AQL packet with this error. */
 const char *queue_error_text(enum queue_error_code code);
 /* Stops the queue because of an error in its packets, and reports the exception to the debugger or
  * else the runtime. @format: what was found and where, as for printf. */
 void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Stops the queue: it fetches no more packets. The reason is logged and kept for the report. */
+/* Stops the queue: it fetches no more packets. Logs the reason and keeps it for the report. */
 void queue_halt(struct queue *queue, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes the exceptions (mask) of the queue to the address that the runtime has left in the save
  * area, and sets the event that it has named there. */
@@ -285,17 +285,18 @@ void engine_fault(struct queue *queue);
  * -EAGAIN if the model has no room, or another negative errno. */
 int engine_submit(struct queue *queue, const struct packet *packet,
 		  const struct gpu_packet *gpu_packet);
-/* Carries out what an event of the node's GPU model means. */
+/* Carries out what an event of the node's GPU model means for a packet or a runlist update. */
 void packets_event(struct node *node, const struct gpu_event *event);
-/* Releases the queues whose awaited value has come. Returns true if there was one. */
+/* Lets queues continue whose awaited value in memory has come. Returns true if there was one. */
 bool packets_check_waiting(struct sim *sim);
-/* Completes the packets whose background copy is over, and handles the events of their queues that
- * were held back. Returns true if there was one. */
+/* Completes the packets whose background copy (copy_thread.c) is over, and handles the events of
+ * their queues that were held back. Returns true if there was one. */
 bool packets_copy_end(struct sim *sim);
 
 /* ---- aql.c, sdma.c, pm4.c: packets into the GPU model, and their effects ---- */
-/* *_fetch() pass new packets to the GPU model. *_effect() carry a packet out; if that starts a
- * background copy (queue->moving.under_way), they have to be called again when it is over. */
+/* *_fetch() functions pass new packets to the GPU model. *_effect() functions carry a packet out;
+ * if that starts a background copy (queue->moving.under_way), they are called again when it is
+ * over. */
 void aql_fetch(struct queue *queue);
 /* Advances the read pointer past a kernel that begins (--set rptr_at_consumption). */
 void aql_consumed(struct queue *queue, const struct packet *packet);
@@ -307,7 +308,7 @@ bool aql_ready(struct queue *queue, const struct packet *packet);
 int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64_t lds_bytes);
 /* Sends the interrupt of a signal whose value was written. Returns 0 or -EFAULT. */
 int aql_notify_signal(struct process *process, uint64_t signal);
-/* The same for SDMA and PM4 queues. */
+/* As aql_fetch() and aql_effect(), for SDMA and PM4 queues. */
 void sdma_fetch(struct queue *queue);
 void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 void pm4_fetch(struct queue *queue);
@@ -319,8 +320,8 @@ bool pm4_inside(const struct queue *queue);
 /* Passes the next part of the indirect buffer to the GPU model. Returns 0 or a negative errno,
  * after it has handled the error. */
 int pm4_fetch_inside(struct queue *queue);
-/* Carries the packets out when the GPU model starts them. pm4_retired() writes the read pointer
- * when they retire. */
+/* pm4_effect() carries the packets out when the GPU model starts them. pm4_retired() writes the
+ * read pointer when they retire. */
 void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns);
 void pm4_retired(struct queue *queue, const struct packet *packet);
 /* Frees queue->pm4. */
@@ -337,13 +338,13 @@ struct dispatch {
  * time). Returns 0; -EFAULT: the arguments cannot be read; -ENOMEM. */
 int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		     struct packet *packet, uint64_t *wg_ns);
-/* Forgets the kernels in memory that was freed. */
+/* Forgets the kernels in [va, va + bytes), because that memory was freed. */
 void kernels_forget(struct process *process, uint64_t va, uint64_t bytes);
 /* Frees what is known about the process's kernels. */
 void kernels_release(struct process *process);
 
 /* ---- blit_kernels.c: copy and fill kernels of the HIP runtime ---- */
-/* Returns which kernel has this name. */
+/* Returns which copy or fill kernel has this name; BLIT_NONE for a program's own kernel. */
 enum blit blit_of_name(const char *name);
 /* Sets *@bytes to the number of bytes that the kernel copies or fills. Returns 0 or -EFAULT. */
 int blit_bytes(const struct process *process, const struct blit_call *call, uint64_t *bytes);
@@ -357,15 +358,15 @@ int blit_move(const struct process *process, const struct blit_call *call, struc
 int codeobj_walk(struct process *process, uint64_t r_debug,
 		 bool (*seen)(void *arg, uint64_t load_address),
 		 void (*found)(void *arg, uint64_t kernel_object, const char *name), void *arg);
-/* Returns the address of the list; 0: the process has no runtime. */
+/* Returns the address of the runtime's list of code objects; 0: the process has no runtime. */
 uint64_t codeobj_r_debug(struct process *process);
 
 /* ---- copy_thread.c: copies and fills of memory that a packet makes ---- */
-/* Starts the copy in queue->moving.move. Returns 0 if all bytes are copied. Returns 1 if the caller
- * has to return: either the copy continues in the background, and the packet's effects are carried
- * out again when it is over, or the queue has stopped with a memory fault. */
+/* Makes the copy in queue->moving.move. Returns 0 if all bytes are copied. Returns 1 if the caller
+ * has to return: either the copy thread continues, and the packet's effects are carried out again
+ * when the copy is over, or the queue has stopped with a memory fault. */
 int move_begin(struct queue *queue);
-/* Holds back an event of a queue whose copy is in progress. Returns false if there is no room,
+/* Keeps an event of a queue until the copy of the queue is over. Returns false if there is no room,
  * which happens only to GPU_EVENT_WORKGROUPS. */
 bool move_hold(struct queue *queue, const struct gpu_event *event);
 /* Removes a queue whose copy is over from world.moved and returns it; NULL: none. */
@@ -373,7 +374,7 @@ struct queue *move_next_over(struct sim *sim);
 /* Drops the copy of a queue that is being freed. */
 void move_drop(struct queue *queue);
 
-/* Starts and ends the copy thread. copy_thread_start() returns 0 or a negative errno;
+/* Start and end the copy thread. copy_thread_start() returns 0 or a negative errno;
  * copy_thread_stop() must be called without sim->lock. */
 int copy_thread_start(struct sim *sim);
 void copy_thread_stop(struct sim *sim);

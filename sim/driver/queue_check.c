@@ -75,7 +75,7 @@ static uint64_t save_mapping(const struct call *call, const struct kfdabi_create
 	return page_up(each * xccs);
 }
 
-/* Checks the buffers that only compute queues have. */
+/* Checks the end-of-pipe buffer and the save area of a compute queue. Returns 0 or -EINVAL. */
 static int check_areas(const struct call *call, uint32_t node, const struct kfdabi_create_queue *a)
 {
 	const struct profile *chip = &call->sim->config.node;
@@ -115,7 +115,7 @@ static int check_buffers(const struct call *call, uint32_t node,
 	return is_compute_type(a->queue_type) ? check_areas(call, node, a) : 0;
 }
 
-/* Checks that do not depend on a GPU. */
+/* Makes the checks that do not depend on a GPU. Returns 0 or a negative errno. */
 static int check_alone(const struct call *call, struct kfdabi_create_queue *a)
 {
 	int r = queue_check_numbers(call->sim, a->queue_percentage, a->queue_priority,

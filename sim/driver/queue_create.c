@@ -22,7 +22,8 @@
 #define SDMA_DOORBELLS_PER_ENGINE 10u
 #define SDMA_DOORBELL_BLOCK 4u /* 32 bytes */
 
-/* Limit of the hardware scheduler, which does not exist for 9.4.3 and its successors. */
+/* Returns the limit of queues of a process on a node: that of the hardware scheduler, which does
+ * not exist for 9.4.3 and its successors. */
 static unsigned queues_per_process(const struct sim *sim)
 {
 	return sim->config.node.gfx_target_version >= 90402 &&
@@ -82,8 +83,8 @@ static bool position_taken(const struct queue *queue)
 	return false;
 }
 
-/* Chooses the engine of an SDMA queue and the queue's place in it: over the engines of its kind in
- * turn. */
+/* Gives an SDMA queue the first free place, over the engines of its kind in turn, or on
+ * @wanted_engine only. Returns 0 or -ENOMEM. */
 static int take_position(struct queue *queue, uint32_t wanted_engine)
 {
 	const struct sim *sim = queue->process->sim;
@@ -105,7 +106,7 @@ static int take_position(struct queue *queue, uint32_t wanted_engine)
 	return -ENOMEM;
 }
 
-/* SDMA queues have fixed doorbells. */
+/* Returns the doorbell of an SDMA queue, which is fixed by its place in the engines. */
 static uint32_t sdma_doorbell(const struct queue *queue)
 {
 	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->position.engine;
@@ -116,8 +117,8 @@ static uint32_t sdma_doorbell(const struct queue *queue)
 	return (base + (rlc & 1) * MIRROR + (rlc >> 1)) % DOORBELLS_PER_PAGE;
 }
 
-/* Chooses the lowest free doorbell of the process on the node, outside the ranges of other
- * engines. */
+/* Gives a compute queue the process's lowest free doorbell on the node outside the ranges of other
+ * engines, an SDMA queue its fixed one. Returns 0 or -EBUSY. */
 static int take_doorbell(struct queue *queue)
 {
 	uint64_t used[DOORBELLS_PER_PAGE / 64] = {0};
@@ -143,7 +144,7 @@ static int take_doorbell(struct queue *queue)
 	return -EBUSY;
 }
 
-/* Records the queue under its id in the GPU model. */
+/* Records the queue under its id in the GPU model (node.by_gpu_queue). Returns 0 or -ENOMEM. */
 static int node_remember(struct node *node, struct queue *queue)
 {
 	unsigned id = (unsigned)queue->gpu_queue;
@@ -227,8 +228,7 @@ static void reset_doorbell(struct queue *queue)
 	sim->last_doorbell_ns = queue->doorbell_seen_ns;
 }
 
-/* Creates a queue with id, doorbell and its counterpart in the GPU model. It is not mapped yet.
- * Returns 0 or a negative errno. */
+/* Creates a queue, not mapped yet, also in the GPU model. Returns 0 or a negative errno. */
 static int queue_new(struct process *process, const struct kfdabi_create_queue *a, uint32_t node,
 		     struct queue **out)
 {
@@ -270,8 +270,8 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	return 0;
 }
 
-/* The driver raises "new" a second time after it has released the process's mutex. A snapshot that
- * waited for the mutex has then cleared the first one in vain. */
+/* Raises the exception QUEUE_NEW again, as the driver does after it has released the process's
+ * mutex. A snapshot that waited for the mutex has then cleared the first one in vain. */
 static void created_released(struct runlist_update *update)
 {
 	struct queue *queue = queue_by_id(update->process, update->queue_id);
@@ -280,7 +280,7 @@ static void created_released(struct runlist_update *update)
 		debug_raise(update->process, queue, NEW_MASK);
 }
 
-/* If the firmware did not answer, the driver removes the queue again. */
+/* Removes the new queue again, as the driver does, if the firmware did not answer. */
 static void created(struct runlist_update *update)
 {
 	if (!update->error)

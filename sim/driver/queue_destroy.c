@@ -68,7 +68,7 @@ void queue_drop(struct queue *queue)
 	free(queue);
 }
 
-/* For --break: another queue of the process gets the GWS. */
+/* Gives the GWS (global wave sync) to another queue of the process, as --break requires. */
 static void leave_gws(const struct queue *gone)
 {
 	struct queue *queue;
@@ -90,8 +90,8 @@ static void destroyed(struct runlist_update *update)
 		update->result = update->error; /* the queue is gone nevertheless */
 }
 
-/* Drops sleeping calls that a signal has interrupted. In Linux 6.12 they leave their mark on the
- * queue, which can never be suspended again. */
+/* Drops sleeping DESTROY_QUEUE calls that a signal has interrupted. In Linux 6.12 they leave their
+ * mark on the queue, which can never be suspended again. */
 static void forget_interrupted(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;

@@ -20,7 +20,7 @@
 enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
 #define HEADER_ERROR 24u /* in the save area: payload address, event id */
 
-/* For each error the bit of the inactive signal's value, and what the log says. */
+/* For each error: the bit in the value of the inactive signal, and the text for the log. */
 static const struct {
 	uint16_t signal;
 	const char *text;

@@ -8,7 +8,7 @@
 
 #define CU_MASK_BITS_MAX 1024u
 
-/* End of the update: a change fails with EACCES if the firmware did not answer. */
+/* Ends the call after the runlist update: with -EACCES if the firmware did not answer. */
 static void changed(struct runlist_update *update)
 {
 	update->result = update->error ? -EACCES : update->result;
@@ -121,7 +121,7 @@ static struct queue *gws_holder(const struct process *process, uint32_t node)
 	return NULL;
 }
 
-/* Global wave sync: a node has all of it or none, for one queue of a process. */
+/* A node has all of its global wave sync (GWS) or none, for one queue of a process. */
 int ioctl_alloc_queue_gws(struct call *call)
 {
 	struct kfd_ioctl_alloc_queue_gws_args *a = (void *)call->data;

@@ -10,8 +10,8 @@
 #include "sim/driver/files.h"
 #include "sim/driver/runlist_update.h"
 
-/* --set new_queue_waits: in a session that has enabled QUEUE_NEW, a queue does not run while that
- * exception is pending. */
+/* Returns true if the queue must not run because its exception QUEUE_NEW is pending in a session
+ * that has enabled this exception (--set new_queue_waits). */
 static bool held_as_new(const struct queue *queue)
 {
 	const uint64_t new_mask = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
@@ -140,7 +140,7 @@ static uint64_t map_time(const struct runlist_update *update, const struct node 
 	return 0;
 }
 
-/* Returns what the GPU model has to do with a queue. 1: map, 0: unmap, -1: nothing. */
+/* Returns what this update does with a queue in the GPU model. 1: map, 0: unmap, -1: nothing. */
 static int change_of(const struct runlist_update *update, const struct queue *queue)
 {
 	const struct node *node = &update->sim->nodes[queue->node];
@@ -153,7 +153,7 @@ static int change_of(const struct runlist_update *update, const struct queue *qu
 	return node->all_off && wanted ? 1 : -1;
 }
 
-/* Records the node's new runlist, as far as this process changes it. */
+/* Sets map_wanted of the process's queues on the node, and counts active_queues. */
 static void want(struct runlist_update *update, struct node *node)
 {
 	struct queue *queue;
@@ -275,7 +275,7 @@ void runlist_update_event(struct node *node, const struct gpu_event *event)
 	struct runlist_update *update = (void *)(uintptr_t)event->tag;
 
 	if (event->type == GPU_EVENT_MAPPED) {
-		/* Do not use event->tag here, because the bounce may be over and freed. */
+		/* Do not use event->tag here, because the update may be over and freed. */
 		if (event->restore_ns)
 			hist_add(&sim->totals.restore, event->restore_ns);
 		if (rule_holds(sim, RULE_resume_rereads_the_write_pointer))

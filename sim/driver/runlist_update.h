@@ -7,7 +7,7 @@
  * runlist. A struct runlist_update is one such update of one or more nodes.
  *
  * Threads, locks and times: sim/host/sim_priv.h. Ownership: runlist_update_begin() takes over the
- * bounce and its call.
+ * update and its call.
  */
 #ifndef KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
 #define KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
@@ -65,20 +65,20 @@ struct runlist_update {
 struct runlist_update *runlist_update_new(struct process *process, struct call *call,
 					  void (*unmapped)(struct runlist_update *));
 /* Starts the update. On each node in `nodes` the queues of the process are mapped or unmapped as
- * queue_active() requires. Ends at once if `nodes` is empty. Takes ownership of the bounce and its
+ * queue_active() requires. Ends at once if `nodes` is empty. Takes ownership of the update and its
  * call; both may be freed on return. */
 void runlist_update_begin(struct runlist_update *update);
 /* Handles GPU_EVENT_UNMAPPED and GPU_EVENT_MAPPED of the GPU model. UNMAPPED continues the update
  * on its next node, or ends it. */
 void runlist_update_event(struct node *node, const struct gpu_event *event);
-/* Records that the update failed on @node with @error, and continues on the next node. The bounce
+/* Records that the update failed on @node with @error, and continues on the next node. The update
  * may be freed on return. */
 void runlist_update_failed(struct runlist_update *update, const struct node *node, int error);
 /* Returns true if the queue should be mapped: it has a ring and a percentage above 0, and it is not
  * suspended, evicted, reset, being freed, or stopped by a setting of the profile. */
 bool queue_active(const struct queue *queue);
-/* Maps queues that were only off because of their QUEUE_NEW exception (--set new_queue_waits),
- * after an exception was cleared. Does nothing while the process is locked. */
+/* Maps queues that were off only because of their exception QUEUE_NEW (--set new_queue_waits), when
+ * exceptions were cleared. Does nothing while the process is locked. */
 void runlist_update_collected(struct process *process);
 /* Returns the mask of nodes with a runlist that is not empty. On other nodes an update takes no
  * time. */
@@ -95,7 +95,7 @@ void fault_passed_on(struct process *process, uint32_t node);
 void evict_for_memory(struct process *process);
 /* Restores the processes whose eviction for memory is over at @now_ns (wall). */
 void evictions_expire(struct sim *sim, uint64_t now_ns);
-/* Returns when evictions_expire() has to be called next (wall), or UINT64_MAX. */
+/* Returns when evictions_expire() has to be called next (wall), or UINT64_MAX: no eviction ends. */
 uint64_t evictions_due(const struct sim *sim);
 
 /* ---- gpu_reset.c: firmware that does not answer, and the GPU reset that follows ---- */
@@ -110,15 +110,15 @@ bool firmware_responds(struct node *node, struct runlist_update *update);
  * now (--set preempt_stuck=queue), or -1. */
 int firmware_stuck_queue(struct node *node);
 /* Resets one queue of the node (GPU model's id @gpu_queue), after the update has unmapped all
- * others. Its process can no longer update its queues on this node (reset_nodes); every such
- * process gets a HW-exception event. */
+ * others. From then on its process cannot update its queues on this node (reset_nodes). Sends a
+ * HW-exception event to every process that has lost a queue there. */
 void firmware_reset_queue(struct node *node, int gpu_queue);
 /* Gives up on firmware whose time-out is over at @now_ns (wall) and starts a GPU reset, or ends a
  * reset that is over. */
 void firmware_expire(struct sim *sim, uint64_t now_ns);
-/* Returns when firmware_expire() has to be called next (wall), or UINT64_MAX. */
+/* Returns when firmware_expire() has to be called next (wall), or UINT64_MAX if nothing is due. */
 uint64_t firmware_due(const struct sim *sim);
-/* Fails all updates that wait for the firmware of the node; for the end of the simulation. */
+/* Fails all updates that wait for the firmware of the node. Called at the end of the simulation. */
 void firmware_forget(struct node *node);
 
 /* ---- cwsr_area.c: CWSR save areas ---- */

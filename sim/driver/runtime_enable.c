@@ -10,7 +10,7 @@
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define CAPABILITY_CORE_DUMP 0x80000000u
 
-/* Waits for SEND_RUNTIME_EVENT. Returns 0 if one was posted ahead, else CALL_PENDING. */
+/* Lets the call wait for SEND_RUNTIME_EVENT. Returns 0 if that came before, else CALL_PENDING. */
 static int sleep_for_post(struct process *process, struct call *call)
 {
 	if (process->runtime_posts) {
@@ -85,8 +85,8 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 	return CALL_PENDING;
 }
 
-/* GPU types with trap settings per VMID reset them with a runlist update, with or without a
- * session. */
+/* Disables the runtime. GPU types with trap settings per VMID reset them with a runlist update,
+ * with or without a session. Returns CALL_PENDING or -ENOMEM. */
 static int disable(struct call *call)
 {
 	struct process *process = call->process;
@@ -112,8 +112,8 @@ static int disable(struct call *call)
 	return CALL_PENDING;
 }
 
-/* Returns true if a signal interrupted a sleeping call of the process, which has now been started
- * again. */
+/* Drops a sleeping call of the process that a signal has interrupted. Returns true if there was
+ * one: the present call repeats it. */
 static bool interrupted(struct process *process)
 {
 	struct call *call;

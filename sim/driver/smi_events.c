@@ -113,8 +113,8 @@ static void put_line(struct smi_client *client, const char *text, uint32_t bytes
 	client->held = (uint32_t)held;
 }
 
-/* Returns true if the client is allowed to see an event of @pid. Events of other processes are for
- * administrators, and in Linux 6.12 only if the mask requests them. */
+/* Returns true if the client is allowed to see an event of @pid. For events of other processes it
+ * must be an administrator and, in Linux 6.12, its mask must request them. */
 static bool may_see(const struct sim *sim, const struct smi_client *client, pid_t pid)
 {
 	if (!pid || client->pid == pid || !rule_holds(sim, RULE_smi_others_need_admin))
@@ -158,7 +158,7 @@ event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, c
 	}
 }
 
-/* Later releases report the pid in the process's own namespace. */
+/* Returns the pid for events, since Linux 6.12 as in the process's own namespace. */
 static pid_t reported_pid(const struct process *process)
 {
 	return linux_7(process->sim) ? process->ns_pid[process->ns_levels - 1]

@@ -56,7 +56,7 @@ static int insert(struct svm *svm, size_t at, const struct svm_range *range)
 	return 0;
 }
 
-/* Splits the range that contains the address, so that a range begins there. */
+/* Splits a range at the address, so that one begins there. Returns 0 or -ENOMEM. */
 static int split(struct svm *svm, uint64_t address)
 {
 	size_t i = after(svm, address);
@@ -119,7 +119,7 @@ static bool is_memory(const struct process *process, uint64_t start, uint64_t en
 	return start >= end;
 }
 
-/* Returns -EADDRINUSE if a buffer is mapped there, else 0. */
+/* Returns -EADDRINUSE if a buffer is mapped in [start, end) on a GPU, else 0. */
 static int no_buffer(const struct process *process, uint64_t start, uint64_t end)
 {
 	const struct sim *sim = process->sim;
@@ -212,8 +212,8 @@ static bool any_vm(const struct process *process)
 	return false;
 }
 
-/* SVM_OP_SET_ATTR. Returns 0; -EINVAL: bad attribute, or no ACQUIRE_VM; -EOVERFLOW; -EFAULT: no
- * memory there; -EADDRINUSE: a buffer is mapped there; -ENOMEM. */
+/* SVM_OP_SET_ATTR: sets attributes of a range. Returns 0; -EINVAL: bad attribute, or no ACQUIRE_VM;
+ * -EOVERFLOW; -EFAULT: no memory there; -EADDRINUSE: a buffer is mapped there; -ENOMEM. */
 static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 {
 	struct process *process = call->process;
@@ -294,7 +294,7 @@ static int reply(const struct sim *sim, const struct svm_range *all, uint32_t fl
 	}
 }
 
-/* SVM_OP_GET_ATTR: the attributes that all ranges have in common. Returns 0, -EFAULT or -EINVAL. */
+/* SVM_OP_GET_ATTR: returns what all ranges have in common. Returns 0, -EFAULT or -EINVAL. */
 static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 {
 	const struct process *process = call->process;
@@ -324,10 +324,10 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 }
 
 /*
- * Removes [start, end) from the ranges, with @unmapped_only as far as no memory is there. The
- * driver is notified when a range's memory is unmapped, and forgets the range. Here that is
- * detected when the addresses are needed for something else. By then they may be reserved (mapped
- * without any access), as runtimes do before they allocate there.
+ * Removes [start, end) from the ranges; with @unmapped_only, only ranges without memory. The driver
+ * is notified when a range's memory is unmapped, and forgets the range. Here that is detected when
+ * the addresses are needed for something else. By then they may be reserved (mapped without any
+ * access), as runtimes do before they allocate there.
  */
 static void forget(struct process *process, uint64_t start, uint64_t end, bool unmapped_only)
 {

@@ -54,7 +54,7 @@ struct procfs_dir {
 	struct dir_node nodes[SIM_NODES_MAX];
 };
 
-/* Logs the first failure only. */
+/* Logs a failure to write a file; only the first one. */
 static void fail(struct sim *sim, const char *what, int error)
 {
 	if (!sim->procfs->complained)
@@ -199,7 +199,7 @@ static void node_start(struct process *process, struct procfs_dir *directory, ui
 	close(dir);
 }
 
-/* The directory of a secondary context is inside that of its process. */
+/* Returns where the process's directory is: for a secondary context in that of its process. */
 static int parent_dir(const struct process *process)
 {
 	return process->primary && process->primary->directory ? process->primary->directory->dir
@@ -390,7 +390,7 @@ void procfs_evicted(struct process *process, uint32_t node)
 	put_text(sim, process->directory->dir, name, text);
 }
 
-/* For --break of the rules about suspended queues. */
+/* Changes files as --break requires for the rules about suspended queues. */
 static void reply_wrongly(const struct queue *queue)
 {
 	struct sim *sim = queue->process->sim;

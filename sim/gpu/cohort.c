@@ -5,14 +5,15 @@
  * Each part of a cohort is on one XCC. State that the same runlist update saves and restores
  * returns to the CUs that it was on: it ran side by side before, so it fits. All other restored
  * state (the queue was off in between, or its CU mask changed) is split into its parts, which wait
- * at their XCCs for units of any CU.
+ * at their XCCs for wave slots of any CU.
  *
  * If queues share the GPU, their workgroups get out of step, and soon each workgroup would be a
- * cohort of its own. To prevent this, a cohort that is about to end is ended early if units are
- * being handed out at that instant anyway: workgroups that end together are replaced by workgroups
- * that begin together. The time that the workgroups of a queue did not run is added to the next
- * ones that it launches, so that the differences do not add up. The workgroups of a dispatch that
- * begin last or end last keep their exact time, because the next packet and the host wait for them.
+ * cohort of its own. To prevent this, a cohort that is about to end is ended early if wave slots
+ * are being handed out at that instant anyway: workgroups that end together are replaced by
+ * workgroups that begin together. The time that the workgroups of a queue did not run is added to
+ * the next ones that it launches, so that the differences do not add up. The workgroups of a
+ * dispatch that begin last or end last keep their exact time, because the next packet and the host
+ * wait for them.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,14 +21,14 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Maximum by which a cohort may end early: half of the time of a doorbell, a thousandth of a
- * request or less, and never more than 1/EARLY_PART of the time its workgroups run. */
+/* Limits of the time by which a cohort may end early: half of the time of a doorbell, a thousandth
+ * of a request or less; and 1/EARLY_PART of the time that its workgroups run. */
 #define EARLY_NS 500u
 #define EARLY_PART 4u
 
 #define CHUNK_MIN 256u
-/* Cohorts beyond the reserved ones. While the last part of a saved cohort moves to its twin, both
- * exist. A cohort that has ended exists until it is reported; only one at a time does. */
+/* Number of cohorts in addition to the reserved ones: one, because a saved cohort and its twin both
+ * exist while its last part moves to the twin, and one that has ended and is not reported yet. */
 #define SLACK 2u
 
 /* Moves the next unused cohort and part of the first chunk to the spare lists. */
@@ -86,7 +87,7 @@ static struct part *part_take(struct gpu *gpu)
 	return part;
 }
 
-/* Insert at the front: the part that was used last is still in the cache, and is taken first. */
+/* Puts a part in front of the spare parts: the last one used is still in the cache. */
 static void part_put(struct gpu *gpu, struct part *part)
 {
 	list_remove(&part->node);
@@ -105,8 +106,8 @@ static uint32_t wg_wave_slots(const struct cohort *cohort)
 	return queue_packet(cohort->queue, cohort->packet)->p.wave_slots;
 }
 
-/* Account for units that the queue gets (hold) or gives back (let_go). The units of the XCC are
- * changed by the callers. */
+/* Account for wave slots that the queue gets (hold) or gives back (let_go). The callers change the
+ * wave slots of the XCC. */
 static void hold(struct gpu *gpu, struct gpu_queue *queue, uint32_t wave_slots)
 {
 	queue_account(gpu, queue);
@@ -124,7 +125,7 @@ static void let_go(struct gpu *gpu, struct gpu_queue *queue, uint32_t wave_slots
 	gpu->hand_out = true;
 }
 
-/* Gives the units of all parts back to their XCCs. */
+/* Gives the wave slots of all parts back to their XCCs. */
 static void give_back(struct gpu *gpu, const struct cohort *cohort)
 {
 	uint32_t wave_slots = wg_wave_slots(cohort);
@@ -151,7 +152,8 @@ bool cohort_may_end(const struct cohort *cohort, uint64_t early)
 	const struct packet_run *packet = queue_packet(queue, cohort->packet);
 	uint64_t most = most_early(cohort), wave_slots = cohort->count * packet->p.wave_slots;
 
-	/* A queue that holds too few units to make up for the lost time keeps the time as well. */
+	/* A queue cannot make up for more lost time than `most` for each wave slot that it holds;
+	 * beyond that the cohort keeps its time. */
 	return early <= most && packet->ended + cohort->count < packet->p.wgs &&
 	       queue->shortfall + (int64_t)(wave_slots * early) <= (int64_t)(queue->held * most);
 }
@@ -217,8 +219,8 @@ static uint32_t workgroup(const struct gpu *gpu, const struct part *part, uint32
 	return (part->row + i) * gpu->config.xccs + part->xcc;
 }
 
-/* Reports all workgroups in one event if their numbers form one range without a gap,
- * otherwise part by part. */
+/* Reports all workgroups of the cohort in one event if their numbers form one range without a gap,
+ * otherwise one part at each call. */
 void cohort_emit(struct gpu *gpu, struct gpu_event *event)
 {
 	struct cohort *cohort = list_entry(gpu->resident.next, struct cohort, node);
@@ -307,13 +309,12 @@ bool queue_save(struct gpu *gpu, struct gpu_queue *queue)
 	}
 	queue->saved_wave_slots += queue->held;
 	let_go(gpu, queue, (uint32_t)queue->held);
-	/* State that was running is restored before older saved state that has not had units
-	 * since. */
+	/* State that was running is restored before older state that has not run since. */
 	list_move_front(&queue->saved, &queue->running);
 	return true;
 }
 
-/* Restarts a saved cohort on the CUs that it was on. */
+/* Restarts a saved cohort on the CUs that it was on before the save. */
 static void run_again(struct gpu *gpu, struct cohort *cohort)
 {
 	struct gpu_queue *queue = cohort->queue;
@@ -328,7 +329,7 @@ static void run_again(struct gpu *gpu, struct cohort *cohort)
 	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, cohort->remain));
 }
 
-/* Moves each part of the cohort to the list of its XCC. */
+/* Moves each part of the cohort to seat.back of its XCC, where it waits for wave slots. */
 static void take_apart(struct cohort *cohort)
 {
 	struct gpu_queue *queue = cohort->queue;

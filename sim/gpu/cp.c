@@ -14,7 +14,7 @@
 
 #define THOUSANDTHS 1000u
 
-/* Subtracts the work that was done since copy_since at the present speed. */
+/* Subtracts from copy_left what was copied since copy_since at the present speed. */
 static void settle(const struct gpu *gpu, struct gpu_queue *queue)
 {
 	uint64_t span = gpu->now - queue->copy_since;
@@ -79,14 +79,14 @@ void cp_kick(struct gpu *gpu, struct gpu_queue *queue)
 		list_insert(&gpu->kicked, &queue->kicked);
 }
 
-/* Only a queue in these phases needs its engine; a WAIT packet does not. */
+/* Returns true if the queue has a slot and needs its engine: in any phase but IDLE and WAIT. */
 static bool wants_engine(const struct gpu_queue *queue)
 {
 	return queue->on && (queue->phase == CP_FETCH || queue->phase == CP_EFFECT ||
 			     queue->phase == CP_WORK || queue->phase == CP_COPY);
 }
 
-/* Continues FETCH, WORK or COPY, or lets EFFECT be processed. The queue runs and has its engine. */
+/* Continues FETCH, WORK or COPY, or has cp_advance() process EFFECT. The queue has its engine. */
 static void resume(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->phase == CP_EFFECT) {
@@ -154,7 +154,7 @@ static void fetch(struct gpu *gpu, struct gpu_queue *queue)
 		resume(gpu, queue);
 }
 
-/* packet_ns has passed: starts the work of the packet. */
+/* Starts the work of the packet at the command processor, after packet_ns has passed. */
 static void take_effect(struct gpu *gpu, struct gpu_queue *queue)
 {
 	struct packet_run *packet = queue_packet(queue, queue->cp);

@@ -22,7 +22,7 @@ static inline struct cus cus_or(struct cus a, struct cus b)
 	return (struct cus){{a.w[0] | b.w[0], a.w[1] | b.w[1]}};
 }
 
-/* The CUs of `a` that are not in `b`. */
+/* Returns the CUs of `a` that are not in `b`. */
 static inline struct cus cus_without(struct cus a, struct cus b)
 {
 	return (struct cus){{a.w[0] & ~b.w[0], a.w[1] & ~b.w[1]}};
@@ -43,8 +43,8 @@ static inline bool cus_equal(struct cus a, struct cus b)
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
-/* Counts the bits without __builtin_popcountll(): the build must not assume the popcnt instruction,
- * and without that instruction the compiler calls a library function. */
+/* Returns the number of bits that are set. Avoids __builtin_popcountll(): the build must not assume
+ * the popcnt instruction, and without that the compiler calls a library function. */
 static inline uint32_t cus_count_word(uint64_t word)
 {
 	word -= word >> 1 & UINT64_C(0x5555555555555555);
@@ -60,7 +60,7 @@ static inline uint32_t cus_count(struct cus a)
 	return a.w[1] ? n + cus_count_word(a.w[1]) : n;
 }
 
-/* The CUs 0 .. n - 1; n <= CUS_XCC_MAX. */
+/* Returns the CUs 0 .. n - 1; n <= CUS_XCC_MAX. */
 static inline struct cus cus_below(uint32_t n)
 {
 	return (struct cus){{
@@ -71,7 +71,7 @@ static inline struct cus cus_below(uint32_t n)
 	}};
 }
 
-/* The lowest `n` bits that are set in `word`; all of them if there are fewer. */
+/* Returns the lowest `n` bits that are set in `word`; all of them if there are fewer. */
 static inline uint64_t cus_first_of(uint64_t word, uint32_t n)
 {
 	uint64_t out = 0;
@@ -81,7 +81,7 @@ static inline uint64_t cus_first_of(uint64_t word, uint32_t n)
 	return out;
 }
 
-/* The `n` CUs of `a` with the lowest numbers; n <= cus_count(a). */
+/* Returns the `n` CUs of `a` with the lowest numbers; n <= cus_count(a). */
 static inline struct cus cus_first(struct cus a, uint32_t n)
 {
 	uint32_t low = cus_count_word(a.w[0]);

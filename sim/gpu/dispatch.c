@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Distribution of the free units of an XCC.
+ * Distribution of the free wave slots of an XCC.
  *
  * Saved state of queues that have a slot comes first: as long as not all of it runs again, nothing
- * new gets units on a CU that it may use. Then come the priority classes, the highest first. Within
- * a class the waiting queues take turns, one workgroup each. If a workgroup fits on no CU, its
- * queue keeps its turn, and the CU with the most free units that the queue may use is closed to all
- * queues behind it.
+ * new gets wave slots on a CU that it may use. Then come the priority classes, the highest first.
+ * Within a class the waiting queues take turns, one workgroup each. If a workgroup fits on no CU,
+ * its queue keeps its turn, and the CU with the most free wave slots that the queue may use is
+ * closed to all queues behind it.
  */
 #include "sim/gpu/gpu_priv.h"
 
@@ -42,8 +42,8 @@ void dispatch_unwait(const struct gpu *gpu, struct gpu_queue *queue)
 		list_remove(&queue->seats[x].waiting);
 }
 
-/* Starts up to `n` workgroups of the seat's queue. All workgroups that one hand-out starts for a
- * dispatch form one cohort. */
+/* Starts up to `n` workgroups of the seat's queue. All workgroups of a dispatch that start in one
+ * hand-out (dispatch_hand_out()) form one cohort. */
 static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t n, struct cus open)
 {
 	struct gpu_queue *queue = seat->queue;
@@ -72,8 +72,8 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 	}
 }
 
-/* Returns how many of the seat's next workgroups fit. If none fits, closes the CU with the most
- * room to all seats behind this one and returns 0. */
+/* Returns how many of the seat's next workgroups fit. If none fits, removes the CU with the most
+ * room from *open, so that no seat behind this one uses it, and returns 0. */
 static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct seat *seat,
 			struct cus *open)
 {
@@ -85,7 +85,7 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 		return 0;
 	room = xcc_room(xcc, mine, queue_packet(queue, queue->cp)->p.wave_slots);
 	if (room == 0 && xcc->free == 0) {
-		/* No CU has a free unit, so there is nothing to reserve. */
+		/* No CU has a free wave slot, so there is nothing to reserve. */
 		seat->blocked = gpu->round;
 	} else if (room == 0) {
 		*open = cus_without(*open, xcc_roomiest(xcc, mine));
@@ -94,7 +94,8 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 	return room;
 }
 
-/* The last seat in turn has no seat behind it and gets all remaining units. */
+/* Returns true if the only seat that waits in this class or a lower one is the one in `class`: no
+ * seat is behind it, so it gets all remaining wave slots. */
 static bool is_only_one(const struct xcc *xcc, uint32_t class)
 {
 	const struct list *waiting = &xcc->waiting[class];
@@ -105,9 +106,9 @@ static bool is_only_one(const struct xcc *xcc, uint32_t class)
 	return waiting->next == waiting->prev;
 }
 
-/* Executes as many whole rounds of the turn at once as fit, without exceeding the workgroups that
- * any seat has left. If not even one round fits, gives one workgroup to each seat as long as they
- * fit. Returns false if nothing more fits. */
+/* Gives each seat one workgroup in turn, as many whole rounds at once as fit and as no seat has too
+ * few workgroups left for. If not even one round fits, gives one workgroup to each seat as long as
+ * they fit. Returns false if nothing more fits. */
 static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
 {
 	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;
@@ -145,8 +146,8 @@ static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, st
 	return true;
 }
 
-/* Hands out the free units of one XCC: first to saved state, then by class. The CUs that the
- * remaining saved state is allowed to use are removed from `open`. */
+/* Starts workgroups in the free wave slots of one XCC: first saved ones, then new ones by class.
+ * New ones get no CU that saved state which did not fit is allowed to use. */
 static void hand_out(struct gpu *gpu, struct xcc *xcc)
 {
 	struct cus open = xcc->all;

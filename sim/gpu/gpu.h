@@ -5,9 +5,9 @@
  * give the same events.
  *
  * Units: every time is in nanoseconds of model time. A GPU has XCCs (accelerator dies), an XCC has
- * compute units (CUs), and a CU has wave slots. A wave slot is called a "unit" here. A workgroup
- * runs on one CU; from its start to its end it holds max(its waves, its share of the CU's LDS)
- * units of that CU.
+ * compute units (CUs), and a CU has wave slots. A workgroup runs on one CU; from its start to its
+ * end it holds max(its waves, its share of the CU's LDS) wave slots of that CU. Live state is that
+ * of the workgroups that hold wave slots.
  *
  * Threads: none. At any time only one caller uses a struct gpu.
  * Ownership: struct gpu owns everything in it; arguments are copied.
@@ -15,23 +15,24 @@
  * -ENOMEM: an allocation failed
  * -ENOENT: there is no such queue
  * -EAGAIN: the queue is full (2^20 packets)
- * -EINVAL: bad argument; also a dispatch whose workgroup needs more units than a CU has
+ * -EINVAL: bad argument; also a dispatch whose workgroup needs more wave slots than a CU has
  *
  * How queues share the GPU. The command processor (CP) of a queue takes packets in order. Workgroup
  * i of a dispatch belongs to XCC i mod xccs (as on MI300; kernels rely on that order), and every
  * XCC schedules independently of the others. On an XCC, a workgroup starts as soon as a CU has
- * enough free units. The CU with the most free units is chosen, and the lowest number among equals.
- * Free units are handed out by priority class (KFD's 0-6 low, 7-10 medium, 11-15 high): a higher
- * class first, and within a class one workgroup at a time in round-robin order. A workgroup that
- * fits on no CU keeps its turn, and reserves the CU with the most free units that its queue may
- * use: no other queue behind it gets units there until the workgroup fits, so that it cannot
- * starve. All other CUs stay available to other queues. A CU mask confines the workgroups of a
- * queue. If the mask leaves an XCC without a CU, the workgroups of that XCC wait forever.
+ * enough free wave slots. The CU with the most free wave slots is chosen, and the lowest number
+ * among equals. Free wave slots are handed out by priority class (KFD's 0-6 low, 7-10 medium, 11-15
+ * high): a higher class first, and within a class one workgroup at a time in round-robin order. A
+ * workgroup that fits on no CU keeps its turn, and reserves the CU with the most free wave slots
+ * that its queue may use: no other queue behind it gets wave slots there until the workgroup fits,
+ * so that it cannot starve. All other CUs stay available to other queues. A CU mask confines the
+ * workgroups of a queue. If the mask leaves an XCC without a CU, the workgroups of that XCC wait
+ * forever.
  *
- * When units are handed out, workgroups that would end within 500 ns (or a quarter of wg_ns if that
- * is less) end at once, and the next workgroups of their queue run longer by the same amount. This
- * makes the model several times faster when queues are out of step. The workgroups of a dispatch
- * that begin last take exactly wg_ns, and those that end last never end early.
+ * When wave slots are handed out, workgroups that would end within 500 ns (or a quarter of wg_ns if
+ * that is less) end at once, and the next workgroups of their queue run longer by the same amount.
+ * This makes the model several times faster when queues are out of step. The workgroups of a
+ * dispatch that begin last take exactly wg_ns, and those that end last never end early.
  *
  * A packet with the barrier bit starts after all earlier packets of its queue have retired. A
  * packet without the bit may start once its predecessor has launched its last workgroup.
@@ -41,14 +42,14 @@
  * whatever engines they run. (A link to another GPU belongs to the GPU whose engine copies: copies
  * that the peer's engines make use the peer's own link.)
  *
- * A runlist update ("bounce" in the names below) is the driver's unmap and map of all queues of the
- * node; under HWS every queue change causes one. All queues stop when it begins, the remaining work
- * of live workgroups is saved, the requested changes take effect, and then the mapped queues
- * continue where they stopped. Runlist updates are served one after another. Restored workgroups
- * get their units back before anything new is launched on the CUs that their queue may use. If the
- * saved state of the mapped queues exceeds the GPU, the excess is restored later, as units become
- * free, and its restore time is not charged. A restored workgroup stays on its XCC, but may be
- * placed on another CU.
+ * A runlist update is the driver's unmap and map of all queues of the node; under HWS every queue
+ * change causes one. All queues stop when it begins, the remaining work of live workgroups is
+ * saved, the requested changes take effect, and then the mapped queues continue where they stopped.
+ * Runlist updates are served one after another. Restored workgroups get their wave slots back
+ * before anything new is launched on the CUs that their queue may use. If the saved state of the
+ * mapped queues exceeds the GPU, the excess is restored later, as wave slots become free, and its
+ * restore time is not charged. A restored workgroup stays on its XCC, but may be placed on another
+ * CU.
  *
  * Mapped queues run side by side. Only if there are too many of them does the firmware time-slice:
  * clients (if there are too many clients) or queues get their slots for a quantum, in turn. A
@@ -80,7 +81,7 @@ struct gpu_config {
 	/* First half of a runlist update, in ns: preempt all queues, without live state. */
 	uint64_t unmap_ns;
 	uint64_t map_ns;	   /* second half, in ns: map the runlist, without live state */
-	uint64_t save_bytes_unit;  /* saved bytes per live unit */
+	uint64_t save_bytes_unit;  /* saved bytes per live wave slot */
 	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond; > 0 */
 	uint64_t restore_bytes_us; /* restore bandwidth, bytes per microsecond; > 0 */
 	uint32_t sdma_engines;	   /* number of SDMA engines, > 0; engines 0, 1, ... */
@@ -118,8 +119,7 @@ struct gpu_queue_config {
 
 enum gpu_packet_kind {
 	GPU_PACKET_DISPATCH, /* workgroups on compute units; only on compute queues */
-	/* Occupies the engine of the queue for busy_ns. On a compute queue it occupies the
-	 * CP and no unit. */
+	/* Occupies the queue's engine for busy_ns: on a compute queue the CP, and no wave slot. */
 	GPU_PACKET_WORK,
 	GPU_PACKET_COPY, /* busy_ns, then `bytes` over `link`; not on compute queues */
 	GPU_PACKET_WAIT, /* blocks the queue until gpu_release() */
@@ -130,7 +130,7 @@ struct gpu_packet {
 	bool barrier;	     /* wait until all earlier packets of the queue have retired */
 	bool trace;	     /* DISPATCH: report workgroups as they end */
 	uint32_t wgs;	     /* DISPATCH: number of workgroups, > 0 */
-	uint32_t wave_slots; /* DISPATCH: units of a CU that one workgroup holds, > 0 */
+	uint32_t wave_slots; /* DISPATCH: wave slots of a CU that one workgroup holds, > 0 */
 	uint64_t wg_ns;	     /* DISPATCH: run time of one workgroup */
 	uint64_t busy_ns;    /* WORK, COPY: time on the engine or CP */
 	uint64_t bytes;	     /* COPY: bytes over the link */
@@ -139,7 +139,7 @@ struct gpu_packet {
 };
 
 enum gpu_event_type {
-	/* A packet of any kind takes effect. A dispatch may still have to wait for units. */
+	/* A packet of any kind takes effect. A dispatch may still have to wait for wave slots. */
 	GPU_EVENT_STARTED,
 	/* A WAIT packet reached the head: the queue blocks until gpu_release(). */
 	GPU_EVENT_WAITING,
@@ -175,7 +175,7 @@ struct gpu_change {
 };
 
 struct gpu_queue_stats {
-	/* Units held, integrated over time (units x ns); an SDMA copy counts as one unit. A
+	/* Wave slots held, integrated over time (slots x ns); an SDMA copy counts as one. A
 	 * workgroup that has ended counts with the time of its dispatch, even if it ended early. */
 	uint64_t wave_slot_ns;
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
@@ -193,10 +193,9 @@ enum gpu_time {
 	GPU_TIME_RUNLIST_UPDATE, /* a runlist update, or a slice change while nothing runs */
 	GPU_TIME_SAVE,		 /* part of a runlist update: saving live state */
 	GPU_TIME_RESTORE,	 /* part of a runlist update: restoring live state */
-	/* Idle. A client has work in suspended queues, and another client has packets that
-	 * do not run yet. */
+	/* Idle. A client has work in suspended queues; another one has packets that wait. */
 	GPU_TIME_HELD_READY,
-	/* Idle. A client has work in suspended queues, and no other client has any packets. */
+	/* Idle. A client has work in suspended queues; no other client has packets. */
 	GPU_TIME_HELD,
 	GPU_TIME_IDLE, /* idle, and no suspended queue has work */
 	GPU_TIMES
@@ -246,20 +245,23 @@ bool gpu_queue_mapped(const struct gpu *gpu, uint32_t queue);
 /* Returns the number of packets that are submitted and not retired; 0 if there is no such queue. */
 size_t gpu_queue_depth(const struct gpu *gpu, uint32_t queue);
 
-/* Sets whether a queue that is off has more work than was submitted. gpu_times() counts this as
- * work of the queue. The next gpu_submit() to the queue clears it. Returns 0 or -ENOENT. */
+/* Sets whether a queue that is off has more work than was submitted to the model (packets that the
+ * driver has not fetched yet). gpu_times() counts this as work of the queue. The next gpu_submit()
+ * to the queue clears it. Returns 0 or -ENOENT. */
 int gpu_queue_expect(struct gpu *gpu, uint32_t queue, bool more);
 
-/* Appends a packet at the current time (gpu_now()). */
+/* Appends a packet to the queue at the current time (gpu_now()). Returns 0, -ENOENT, -EAGAIN,
+ * -EINVAL or -ENOMEM (see the head of this file). */
 int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet);
 /* Lets the WAIT packet at the head of the queue retire now. If the queue is unmapped before
  * that, the release stays in effect. Returns 0, -ENOENT, or -EINVAL if the queue does not stand
  * at a WAIT packet. */
 int gpu_release(struct gpu *gpu, uint32_t queue);
-/* Requests one runlist update with these changes; it is served after all earlier ones. The end is
- * reported by UNMAPPED and MAPPED. */
+/* Requests one runlist update with these changes; it is served after all earlier ones. UNMAPPED and
+ * MAPPED events with this tag report the end of its two halves. Returns 0 or a negative errno. */
 int gpu_update_runlist(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
-/* Like gpu_update_runlist(), but the two halves take these times instead of the configured ones. */
+/* Requests a runlist update as gpu_update_runlist() does, but its two halves take unmap_ns and
+ * map_ns instead of the configured times. */
 int gpu_update_runlist_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes,
 			      size_t n, uint64_t unmap_ns, uint64_t map_ns);
 /* Resets one queue: every packet that has begun and is not retired is dropped with a LOST event;
@@ -278,17 +280,16 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event);
  * than gpu_now() once gpu_step(gpu, gpu_now(gpu), ...) has returned false. */
 uint64_t gpu_next(const struct gpu *gpu);
 
-/* Writes how the time up to gpu_now() was spent to *out. */
+/* Writes to *out for what the time up to gpu_now() was spent (enum gpu_time). */
 void gpu_times(const struct gpu *gpu, struct gpu_times *out);
 /* Returns the run time of the client up to gpu_now(); all 0 once it has no queue on this GPU. */
 struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t client);
 
-/* Returns the units that all queues hold now, which is what a runlist update would have to save. */
+/* Returns the wave slots that all queues hold now: what a runlist update would have to save. */
 uint64_t gpu_live_wave_slots(const struct gpu *gpu);
-/* Returns the units that this queue holds now; 0 if there is no such queue. */
+/* Returns the wave slots that this queue holds now; 0 if there is no such queue. */
 uint64_t gpu_queue_wave_slots(const struct gpu *gpu, uint32_t queue);
-/* Returns the units of the queue's work that is saved (off the GPU and not ended); 0 if there is
- * no such queue. */
+/* Returns the wave slots of the queue's saved work (off the GPU and not ended), or 0: no queue. */
 uint64_t gpu_queue_saved_wave_slots(const struct gpu *gpu, uint32_t queue);
 
 #endif

@@ -3,10 +3,11 @@
  * Types and functions inside the GPU model.
  *
  * Time advances only in gpu_step(). At one instant the following happens in this order, until
- * nothing is left: kicked queues continue (cp.c; at most one event is returned to the caller at a
- * time), due timers fire in the order in which they were set, and free units are handed out
- * (dispatch.c). Units are thus handed out only after all workgroups that end at that instant have
- * ended, which keeps cohorts large. For the same reason, cohorts that would end soon afterwards end
+ * nothing is left: kicked queues (those that cp_kick() has put on gpu.kicked) continue (cp.c; at
+ * most one event is returned to the caller at a time), due timers fire in the order in which they
+ * were set, and free wave slots are given to workgroups (dispatch.c). One such distribution is
+ * called a hand-out. Because it comes last, all workgroups that end at an instant have ended before
+ * it, which keeps cohorts large. For the same reason, cohorts that would end soon afterwards end
  * together with them (cohort.c).
  *
  * Nothing is allocated while time advances: gpu_submit() and gpu_queue_add() reserve the maximum
@@ -116,8 +117,8 @@ struct gpu_timer *heap_pop(struct heap *heap);
 
 /* ---- the model ---- */
 
-/* A part of a cohort: workgroups of one cohort on one XCC, `layers` of them on each CU of `cus`.
- * Workgroup row * xccs + xcc of a dispatch is in row `row` of the dispatch. */
+/* A part of a cohort: workgroups of the cohort on one XCC, `layers` of them on each CU of `cus`. A
+ * dispatch's workgroups on one XCC are its rows: row r on XCC x is workgroup r * xccs + x. */
 struct part {
 	struct list node;      /* in cohort.parts, seat.back or gpu.spare_parts */
 	struct cohort *cohort; /* in seat.back: the cohort that the part came from */
@@ -130,7 +131,7 @@ struct part {
 /* Workgroups of one dispatch that were started, or restarted, at the same time. */
 struct cohort {
 	struct gpu_timer timer;
-	struct list node; /* in queue.running, queue.saved, gpu.told or gpu.spare_cohorts */
+	struct list node; /* in queue.running, queue.saved, gpu.resident or gpu.spare_cohorts */
 	struct gpu_queue *queue;
 	uint64_t packet; /* index of the packet in the queue */
 	struct list parts;
@@ -140,8 +141,7 @@ struct cohort {
 	uint64_t longer;
 	uint64_t remain;   /* ns left to run while the cohort is saved */
 	uint64_t saved_by; /* update_count of the runlist update that saved it last */
-	/* The restarted cohort for the parts of this one that were placed in hand-out
-	 * twin_round. */
+	/* The cohort for the parts of this one that were restarted in hand-out twin_round. */
 	struct cohort *twin;
 	uint64_t twin_round;
 };
@@ -159,7 +159,7 @@ enum cp_phase {
 	CP_IDLE,   /* not started: there is no packet, or its barrier is not satisfied */
 	CP_FETCH,  /* waiting for packet_ns */
 	CP_EFFECT, /* packet_ns has passed */
-	CP_LAUNCH, /* DISPATCH: workgroups wait for units */
+	CP_LAUNCH, /* DISPATCH: workgroups wait for wave slots */
 	CP_WORK,   /* WORK, COPY: waiting for busy_ns */
 	CP_COPY,   /* COPY: transferring bytes over a link */
 	CP_WAIT,   /* WAIT: blocked until gpu_release() */
@@ -170,12 +170,12 @@ struct seat {
 	/* In xcc.waiting if the queue has a slot, is in CP_LAUNCH and has rows left. */
 	struct list waiting;
 	struct list restoring; /* in xcc.restoring if the queue has a slot and parts in `back` */
-	struct list back;      /* saved parts that need new units */
+	struct list back;      /* saved parts that need new wave slots */
 	struct gpu_queue *queue;
 	struct cus open; /* CU mask of the queue on this XCC */
 	/* Of the dispatch at the command processor: the next row, and the number of rows. */
 	uint32_t row, rows;
-	/* Number of the last hand-out in which no (further) workgroup of the queue fitted. */
+	/* Last hand-out (gpu.round) in which no further workgroup of the queue fitted. */
 	uint64_t blocked;
 };
 
@@ -216,7 +216,7 @@ struct gpu_queue {
 	struct list kicked;	   /* in gpu.kicked if cp_advance() may have something to do */
 	struct list running;	   /* cohorts on the GPU, in launch order */
 	struct list saved;	   /* cohorts off the GPU, with the CUs they were on */
-	uint64_t saved_wave_slots; /* units of `saved` and of the seats' `back` */
+	uint64_t saved_wave_slots; /* wave slots of `saved` and of the seats' `back` */
 	uint32_t launching;	   /* number of seats with rows left */
 	struct cohort *fresh;	   /* the cohort that hand-out fresh_round started for this queue */
 	uint64_t fresh_round;
@@ -226,8 +226,8 @@ struct gpu_queue {
 	 * fit on the GPU. */
 	uint64_t reserve_cap;
 
-	uint64_t held;	   /* units */
-	int64_t shortfall; /* units x ns to make up for, because cohorts ended early */
+	uint64_t held;	   /* wave slots */
+	int64_t shortfall; /* slots x ns to make up for, because cohorts ended early */
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
 	bool expected; /* set by gpu_queue_expect() */
@@ -240,12 +240,12 @@ struct gpu_queue {
 
 struct xcc {
 	struct cus all;
-	struct cus level[WAVE_SLOTS_CU_MAX + 1]; /* CUs by number of free units */
+	struct cus level[WAVE_SLOTS_CU_MAX + 1]; /* CUs by number of free wave slots */
 	uint64_t levels;			 /* bit i: level[i] is not empty */
-	uint32_t free;				 /* free units */
+	uint32_t free;				 /* free wave slots */
 	struct list waiting[CLASSES]; /* seats by priority class; the next in turn is first */
 	struct list restoring;	      /* seats; served before all in `waiting` */
-	bool hand_out;		      /* units became free, or a seat began to wait */
+	bool hand_out;		      /* wave slots became free, or a seat began to wait */
 };
 
 struct engine {
@@ -301,8 +301,8 @@ struct gpu {
 	struct list kicked;
 	struct list begins; /* queues whose `fresh` starts in this hand-out */
 
-	uint32_t wave_slots; /* units of the GPU */
-	uint32_t free;	     /* free units */
+	uint32_t wave_slots; /* wave slots of the GPU */
+	uint32_t free;	     /* free wave slots */
 	struct xcc xccs[XCCS_MAX];
 	bool hand_out;	/* set if any xcc.hand_out is */
 	uint64_t round; /* number of hand-outs so far */
@@ -359,13 +359,13 @@ static inline struct packet_run *queue_packet(const struct gpu_queue *queue, uin
 	for (uint32_t id_ = 0; id_ < (gpu)->n_ids; id_++)                                          \
 		for (struct gpu_queue *queue = (gpu)->queues[id_]; queue; queue = NULL)
 
-/* Returns the queue, or NULL. */
+/* Returns the queue with this id, or NULL. */
 struct gpu_queue *queue_find(const struct gpu *gpu, uint32_t id);
-/* Updates the counters up to now. Must be called before every change of queue->held or
- * queue->working. */
+/* Updates the queue's counters (stats) up to the present model time. Must be called before every
+ * change of queue->held or queue->working. */
 void queue_account(struct gpu *gpu, struct gpu_queue *queue);
-/* Frees the memory of the queue and removes it from its client. The caller has removed it from
- * all other lists. */
+/* Frees the memory of the queue and removes it from its client. The caller has removed it from all
+ * other lists. */
 void queue_free(struct gpu *gpu, struct gpu_queue *queue);
 /* Stops the command processor of the queue and saves its live state. */
 void queue_stop(struct gpu *gpu, struct gpu_queue *queue);
@@ -379,7 +379,7 @@ void queue_unreserve(struct gpu *gpu, struct gpu_queue *queue, const struct gpu_
 
 /* ---- cp.c: command processors and SDMA engines ---- */
 
-/* Schedules a check of the queue before time advances. */
+/* Has gpu_step() call cp_advance() for the queue before time advances (gpu.kicked). */
 void cp_kick(struct gpu *gpu, struct gpu_queue *queue);
 /* Executes one step of a kicked queue at this instant. Returns true if *event was filled; the queue
  * then stays kicked. Returns false if there is nothing more to do now. */
@@ -391,7 +391,7 @@ void cp_timer_fired(struct gpu *gpu, struct gpu_queue *queue);
 void cp_step_over(struct gpu *gpu, struct gpu_queue *queue);
 /* Stops the command processor or engine at the current packet and keeps its remaining work. */
 void cp_stop(struct gpu *gpu, struct gpu_queue *queue);
-/* Continues a queue that has a slot. */
+/* Continues the command processor or engine of a queue that has got a hardware slot. */
 void cp_start(struct gpu *gpu, struct gpu_queue *queue);
 /* Assigns every free engine to a queue that needs it. */
 void cp_pick_all(struct gpu *gpu);
@@ -404,19 +404,19 @@ void cp_forget(struct gpu *gpu, struct gpu_queue *queue);
 
 /* ---- xcc.c: the room on one XCC ---- */
 
-/* Initializes an XCC with `cus` CUs of `wave_slots` free units each. */
+/* Initializes an XCC with `cus` CUs that have `wave_slots` free slots each. */
 void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t wave_slots);
-/* Takes units for up to `want` workgroups of `wave_slots` units each, on CUs of `open`: `layers`
- * workgroups on each CU of *cus. Returns the number of workgroups; 0 if none fits. Other CUs may
- * have room for more, so the caller calls again until it has enough or the result is 0. */
+/* Takes `wave_slots` slots each for up to `want` workgroups, on CUs of `open`: `layers` workgroups
+ * on each CU of *cus. Returns the number of workgroups; 0 if none fits. CUs outside *cus may have
+ * room for more, so the caller calls again until it has enough or the result is 0. */
 uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t wave_slots, uint32_t want,
 		  struct cus *cus, uint32_t *layers);
-/* Takes `wave_slots` units on each of the CUs (xcc_hold) or gives them back (xcc_give). */
+/* Takes `wave_slots` slots on each of the CUs (xcc_hold) or gives them back (xcc_give). */
 void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t wave_slots);
 void xcc_give(struct xcc *xcc, struct cus cus, uint32_t wave_slots);
-/* Returns how many workgroups of `wave_slots` units fit on the CUs of `open`. */
+/* Returns how many workgroups that hold `wave_slots` slots each fit on the CUs of `open`. */
 uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t wave_slots);
-/* Returns a set with the one CU of `open` that has the most free units; empty if `open` is. */
+/* Returns the CU of `open` with the most free wave slots, as a set; empty if `open` is empty. */
 struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
 
 /* ---- cohort.c: cohorts, and saving and restoring them ---- */
@@ -425,27 +425,26 @@ struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
 int cohorts_reserve(struct gpu *gpu, uint64_t more);
 /* Frees the memory of all cohorts and parts. */
 void cohorts_free(struct gpu *gpu);
-/* Returns a new cohort of the queue on the GPU. The caller sets its timer. Uses reserved memory, so
- * it cannot fail. */
+/* Returns a new cohort in queue.running, without parts. The caller sets its timer. Uses reserved
+ * memory, so it cannot fail. */
 struct cohort *cohort_new(struct gpu *gpu, struct gpu_queue *queue, uint64_t packet);
-/* Sets the timer of the queue's cohort `fresh`, which has all its parts. */
+/* Sets the timer that ends the cohort, which is its queue's `fresh` and has all its parts. */
 void cohort_begin(struct gpu *gpu, struct cohort *cohort);
-/* Returns whether the cohort may end `early` ns before its time. Only called while units are
- * being handed out. */
+/* Returns true if the cohort is allowed to end `early` ns before its time, as gpu.h describes. Only
+ * called while wave slots are being handed out. */
 bool cohort_may_end(const struct cohort *cohort, uint64_t early);
-/* Adds a part to the cohort. Its units are already taken from the XCC. */
+/* Adds a part to the cohort. Its wave slots are already taken from the XCC. */
 void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part);
-/* Ends the cohort, `early` ns before its time, and frees its units. Returns true if *event was
+/* Ends the cohort, `early` ns before its time, and frees its wave slots. Returns true if *event was
  * filled (only for traced dispatches). */
 bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event);
-/* Reports the next part of a cohort in gpu.told, and frees the cohort after its last part. */
+/* Reports the next part of a cohort in gpu.resident, and frees the cohort after its last part. */
 void cohort_emit(struct gpu *gpu, struct gpu_event *event);
 /* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if
  * there was none. */
 bool queue_save(struct gpu *gpu, struct gpu_queue *queue);
-/* Restores the saved state of a queue that continues: it waits for units before all new work.
- * `exact`: this is the end of a runlist update, and the cohorts that the same update saved get the
- * same units again at once. */
+/* Restores the saved state of a queue that continues: it waits for wave slots before all new work.
+ * `exact`: a runlist update ends, and cohorts that it saved get their wave slots back at once. */
 void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact);
 /* Restarts as much of a saved part as fits on the CUs of `open`. Returns true if the whole part was
  * placed; the part is then freed. */
@@ -453,14 +452,15 @@ bool part_restore(struct gpu *gpu, struct gpu_queue *queue, struct part *part, s
 /* Drops all cohorts of a queue that is removed or reset. */
 void queue_drop_cohorts(struct gpu *gpu, struct gpu_queue *queue);
 
-/* ---- dispatch.c: distribution of units ---- */
+/* ---- dispatch.c: distribution of wave slots ---- */
 
-/* Hands out all free units to the queues that wait for them. */
+/* Starts waiting workgroups on all XCCs whose hand_out is set, saved ones first, until no further
+ * one fits into the free wave slots. Does nothing during a runlist update. */
 void dispatch_hand_out(struct gpu *gpu);
-/* Starts the dispatch at the queue's command processor. */
+/* Lets the workgroups of the dispatch at the queue's command processor wait for wave slots. */
 void dispatch_begin(struct gpu *gpu, struct gpu_queue *queue);
-/* dispatch_wait() lets the queue wait for units for new workgroups, behind all queues of its class
- * that already wait. dispatch_unwait() ends this. */
+/* dispatch_wait() lets the queue wait for wave slots for new workgroups, behind all queues of its
+ * class that already wait. dispatch_unwait() ends the wait. */
 void dispatch_wait(struct gpu *gpu, struct gpu_queue *queue);
 void dispatch_unwait(const struct gpu *gpu, struct gpu_queue *queue);
 
@@ -475,9 +475,9 @@ void link_stop(struct gpu *gpu, struct gpu_queue *queue);
 int client_join(struct gpu *gpu, struct gpu_queue *queue, uint64_t id);
 /* Removes the queue from its client; frees the client after its last queue. */
 void client_leave(struct gpu *gpu, struct gpu_queue *queue);
-/* The three steps of a runlist update: runlist_stop() when it begins, runlist_fill() when
- * its changes are in effect, to choose the queues that have a slot, and runlist_start()
- * when it is over. */
+/* Change the slots for a runlist update: runlist_stop() stops time slicing when it begins,
+ * runlist_fill() chooses the queues with a slot when its changes are in effect, and runlist_start()
+ * continues time slicing when it is over. */
 void runlist_stop(struct gpu *gpu);
 void runlist_fill(struct gpu *gpu);
 void runlist_start(struct gpu *gpu);
@@ -489,7 +489,7 @@ bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
 
 /* ---- runlist_update.c ---- */
 
-/* Return the time in ns to save or restore `wave_slots` units of live state. */
+/* Return the time in ns to save or restore the live state of `wave_slots` wave slots. */
 uint64_t save_cost(const struct gpu *gpu, uint64_t wave_slots);
 uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots);
 
@@ -502,13 +502,13 @@ void update_forget(struct gpu *gpu, uint32_t queue);
 
 /* Advances gpu.now to `until` and charges the time to the present state. */
 void times_pass(struct gpu *gpu, uint64_t until);
-/* Updates the counts. Must be called after every change of a queue's held, working, head, tail,
- * suspended or expected. */
+/* Updates the counts of busy, ready and held queues and clients. Must be called after every change
+ * of a queue's held, working, head, tail, suspended or expected. */
 void times_queue(struct gpu *gpu, struct gpu_queue *queue);
 /* Removes the queue from the counts, because the queue is being removed. */
 void times_queue_gone(struct gpu *gpu, struct gpu_queue *queue);
 
-/* Returns whether the queue can make progress now. */
+/* Returns true if the queue has a slot and no runlist update is in progress. */
 static inline bool queue_runs(const struct gpu *gpu, const struct gpu_queue *queue)
 {
 	return queue->on && gpu->update_phase == UPDATE_NONE;

@@ -14,7 +14,7 @@ static bool before(const struct heap_entry *a, const struct heap_entry *b)
 	return a->t != b->t ? a->t < b->t : a->seq < b->seq;
 }
 
-/* Stores an entry and its position in its timer, so that the timer can be cancelled. */
+/* Stores an entry, and its position in its timer, so that the timer can be cancelled. */
 static void put_entry(struct heap *heap, uint32_t pos, struct heap_entry entry)
 {
 	heap->entries[pos] = entry;

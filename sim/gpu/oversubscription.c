@@ -47,17 +47,17 @@ void client_leave(struct gpu *gpu, struct gpu_queue *queue)
 	free(client);
 }
 
-/* Returns whether the queue is mapped and has packets. */
+/* Returns true if the queue is mapped and has packets that have not retired. */
 static bool ready(const struct gpu_queue *queue)
 {
 	return queue->mapped && queue->head < queue->tail;
 }
 
-/* The order in which choose() assigns slots: queues that have one and use it, other queues with
- * packets, idle queues. */
+/* Order in which choose() assigns slots: first to queues that have a slot and packets, then to
+ * other queues with packets, then to idle queues. */
 enum pass { PASS_KEEP, PASS_READY, PASS_IDLE, PASSES };
 
-/* Returns whether the queue gets a slot in this pass; not if it has been chosen already. */
+/* Returns true if the queue gets a slot in this pass and has not been chosen in an earlier one. */
 static bool of_pass(const struct gpu_queue *queue, enum pass pass)
 {
 	if (!queue->mapped || queue->chosen)
@@ -175,9 +175,9 @@ void runlist_start(struct gpu *gpu)
 	heap_push(&gpu->heap, &gpu->slice_timer, gpu->slice_end);
 }
 
-/* Reassigns slots if a queue needs one. First the queues that lose their slot are saved; when the
- * timer fires, the queues that get one continue. Queues that keep their slot are not disturbed.
- * Returns false if no queue with packets would get a slot. */
+/* Reassigns slots if a queue needs one: saves the queues that lose their slot and sets the timer at
+ * which the queues that get one continue. Queues that keep their slot are not disturbed. Returns
+ * false if no queue with packets would get a slot. */
 static bool change_slots(struct gpu *gpu, bool keep)
 {
 	uint64_t saved = 0, restored = 0;

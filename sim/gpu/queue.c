@@ -12,7 +12,7 @@ struct gpu_queue *queue_find(const struct gpu *gpu, uint32_t id)
 	return id < gpu->n_ids ? gpu->queues[id] : NULL;
 }
 
-/* Adds the time since the last accounting to the counters. */
+/* Adds the time since queue->accounted_at to the counters. */
 static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
 			const struct gpu_queue *queue)
 {
@@ -32,14 +32,15 @@ void queue_account(struct gpu *gpu, struct gpu_queue *queue)
 	queue->accounted_at = gpu->now;
 }
 
-/* The maximum number of timers that are set at once: one for each running cohort (a cohort holds at
- * least one unit), one for each queue, one for runlist updates and one for slices. */
+/* Reserves room for all timers that can be set at once: one for each running cohort (which holds at
+ * least one wave slot), one for each queue, one for runlist updates and one for slices. */
 int queue_reserve_timers(struct gpu *gpu)
 {
 	return heap_reserve(&gpu->heap, (size_t)gpu->wave_slots + gpu->n_queues + 2);
 }
 
-/* Returns NULL if there is no such engine, or none of the kind. */
+/* Returns the engine with the requested number, or the engine of the queue's kind with the fewest
+ * queues. Returns NULL if there is no such engine, or none of the kind. */
 static struct engine *choose_engine(struct gpu *gpu, const struct gpu_queue_config *config)
 {
 	bool xgmi = config->kind == GPU_QUEUE_XGMI;
@@ -78,7 +79,7 @@ static int64_t free_id(struct gpu *gpu)
 	return id;
 }
 
-/* The driver's pipe_priority_map. */
+/* Returns the priority class (0 low, 1 medium, 2 high) as in the driver's pipe_priority_map. */
 static uint32_t class_of(uint32_t priority)
 {
 	return priority >= 11 ? 2 : priority >= 7 ? 1 : 0;
@@ -226,7 +227,7 @@ static uint64_t reserve_capped(const struct gpu_queue *queue, uint64_t sum)
 	return sum < queue->reserve_cap ? sum : queue->reserve_cap;
 }
 
-/* Returns how many workgroups of `wave_slots` units fit on the whole GPU. */
+/* Returns how many workgroups that hold `wave_slots` slots each fit on the whole GPU. */
 static uint64_t fit_on_gpu(const struct gpu *gpu, uint32_t wave_slots)
 {
 	return (uint64_t)gpu->config.cus * (gpu->config.wave_slots_per_cu / wave_slots);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runlist updates ("bounces"): unmap all queues and save their live state, apply the changes, map
- * the queues that are to run and restore their live state.
+ * Runlist updates: unmap all queues and save their live state, apply the changes, map the queues
+ * that are to run and restore their live state.
  *
- * The restore is charged only for state that can have units at once. State of more units than the
- * GPU has (one queue ran while the other was off) stays in memory and is restored beside running
- * work.
+ * The restore is charged only for state that can have wave slots at once. State beyond that (one
+ * queue ran while the other was off) stays in memory and is restored beside running work.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +12,7 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Returns the time in ns to copy the state of `wave_slots` units at `bytes_us` bytes per
- * microsecond. */
+/* Returns the time in ns to copy the state of `wave_slots` slots at `bytes_us` bytes per us. */
 static uint64_t copy_ns(const struct gpu *gpu, uint64_t wave_slots, uint64_t bytes_us)
 {
 	unsigned __int128 ns = (unsigned __int128)wave_slots * gpu->config.save_bytes_unit * 1000;
@@ -33,7 +31,7 @@ uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots)
 	return copy_ns(gpu, wave_slots, gpu->config.restore_bytes_us);
 }
 
-/* Returns the extra time in ns if this runlist update suspends a queue for the first time. */
+/* Returns first_suspend_ns if this runlist update suspends a queue for the first time, else 0. */
 static uint64_t first_suspend(struct gpu *gpu, const struct gpu_update *update)
 {
 	uint64_t extra = 0;
@@ -97,7 +95,7 @@ int gpu_update_runlist_within(struct gpu *gpu, uint64_t tag, const struct gpu_ch
 	return 0;
 }
 
-/* Applies the priority class and CU mask that were set since the last runlist update. */
+/* Applies the queue's priority class and CU mask that were set since the last runlist update. */
 static void adopt(struct gpu *gpu, struct gpu_queue *queue)
 {
 	bool waits = queue->on && queue->phase == CP_LAUNCH;
@@ -134,7 +132,8 @@ static void take_effect(struct gpu *gpu, const struct gpu_update *update)
 	runlist_fill(gpu);
 }
 
-/* End of the first half: the changes take effect, and the second half begins. */
+/* Ends the first half of the runlist update: applies the changes, begins the second half and fills
+ * *event with UNMAPPED. */
 static void unmapped(struct gpu *gpu, struct gpu_event *event)
 {
 	const struct gpu_update *update = gpu->updates;
@@ -160,8 +159,8 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	};
 }
 
-/* End of the second half: restores state, starts the queues that have a slot, and starts the next
- * runlist update. */
+/* Ends the runlist update: restores state, starts the queues that have a slot, starts the next
+ * runlist update, and fills *event with MAPPED. */
 static void mapped(struct gpu *gpu, struct gpu_event *event)
 {
 	struct gpu_update *update = gpu->updates;
@@ -175,7 +174,7 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	gpu->updates = update->next;
 	free(update);
 	gpu->update_phase = UPDATE_NONE;
-	/* Hand out units on every XCC, because masks and priorities may have changed. */
+	/* Hand out wave slots on every XCC, because masks and priorities may have changed. */
 	gpu->hand_out = true;
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
 		gpu->xccs[x].hand_out = true;
@@ -188,8 +187,7 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	}
 	runlist_start(gpu);
 	if (gpu->updates) {
-		/* The next runlist update begins at once, and saves what has got units in this
-		 * hand-out. */
+		/* The next runlist update begins at once, and saves what gets wave slots now. */
 		dispatch_hand_out(gpu);
 		update_start(gpu);
 	}

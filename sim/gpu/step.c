@@ -74,8 +74,8 @@ uint64_t gpu_live_wave_slots(const struct gpu *gpu)
 	return gpu->wave_slots - gpu->free;
 }
 
-/* Returns whether the first timer is due. While units can be handed out, the timer of a cohort
- * may fire early. */
+/* Returns true if the first timer is due. While wave slots are to be handed out, the timer of a
+ * cohort may fire early (cohort_may_end()). */
 static bool is_due(const struct gpu *gpu)
 {
 	const struct heap_entry *first = gpu->heap.entries;

@@ -14,7 +14,7 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Returns what idle time is charged to. */
+/* Returns the kind of idle time to which the present time is charged. */
 static enum gpu_time idle_as(const struct gpu *gpu)
 {
 	if (!gpu->clients_held)
@@ -52,7 +52,7 @@ void times_pass(struct gpu *gpu, uint64_t until)
 	gpu->now = until;
 }
 
-/* Divides the run time since the last call among the clients with running work. */
+/* Divides gpu.unshared_ns, in whole ns, among the clients with running work (share_ns). */
 static void share_out(struct gpu *gpu)
 {
 	uint64_t each = gpu->clients_busy ? gpu->unshared_ns / gpu->clients_busy : 0;
@@ -65,7 +65,7 @@ static void share_out(struct gpu *gpu)
 			client->share_ns += each;
 }
 
-/* Updates the counts of running queues and clients, and the run time of the client. */
+/* Sets queue->busy, and updates the counts of busy queues and clients and the client's run time. */
 static void set_busy(struct gpu *gpu, struct gpu_queue *queue, bool busy)
 {
 	struct gpu_client *client = queue->client;
@@ -92,8 +92,8 @@ static void set_busy(struct gpu *gpu, struct gpu_queue *queue, bool busy)
 	}
 }
 
-/* Updates the counts of clients. A client with work in a suspended queue counts as held, even if it
- * has other work. */
+/* Sets queue->ready and queue->held_back, and updates the counts of clients. A client with work in
+ * a suspended queue counts as held, even if it has other work. */
 static void set_work(struct gpu *gpu, struct gpu_queue *queue, bool ready, bool held)
 {
 	struct gpu_client *client = queue->client;

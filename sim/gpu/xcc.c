@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CUs of one XCC and their free units.
+ * The CUs of one XCC and their free wave slots.
  *
- * CUs with the same number of free units form a level, which is a bit set. An operation on many
- * equal CUs (a kernel that fills an idle XCC, workgroups that end together) therefore takes one
- * step, however many CUs there are.
+ * CUs with the same number of free wave slots form a level, which is a bit set. An operation on
+ * many equal CUs (a kernel that fills an idle XCC, workgroups that end together) therefore takes
+ * one step, however many CUs there are.
  */
 #include "sim/gpu/gpu_priv.h"
 
@@ -62,8 +62,8 @@ void xcc_give(struct xcc *xcc, struct cus cus, uint32_t wave_slots)
 	}
 }
 
-/* Returns the highest level from `least` to `top` that has a CU of `open`, or -1 if there is
- * none. */
+/* Returns the highest level (number of free wave slots) from `least` to `top` that has a CU of
+ * `open`, or -1 if there is none. */
 static inline int highest(const struct xcc *xcc, struct cus open, int top, uint32_t least)
 {
 	uint64_t levels = xcc->levels & ((UINT64_C(2) << top) - 1) & (~UINT64_C(0) << least);
@@ -93,7 +93,7 @@ uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t wave_slots, uint32_
 		n = want;
 	} else {
 		/* Place layer after layer on the same CUs, as long as they have the
-		 * most free units. */
+		 * most free wave slots. */
 		bool more = (uint32_t)level >= 2 * wave_slots && want >= 2 * n;
 		int next = more ? highest(xcc, open, level - 1, 0) : -1;
 		uint32_t least = next < 0 ? 0 : (uint32_t)next;

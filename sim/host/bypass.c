@@ -83,7 +83,7 @@ static struct process_seen *add(struct bypass *bypass, pid_t pid)
 	return &bypass->seen[bypass->n_seen++];
 }
 
-/* Returns the entry of the process, with its program examined; NULL if memory is short. */
+/* Returns the entry of the process, and examines its program if that is new; NULL: no memory. */
 static struct process_seen *see(struct bypass *bypass, pid_t pid)
 {
 	struct process_seen *process = find(bypass, pid);
@@ -140,8 +140,8 @@ static void count(struct bypass *bypass, struct process_seen *process, const cha
 		program->pid = idle_number(process->pid);
 }
 
-/* Checks one thread. A stopped process is skipped, because it may not have loaded its
- * libraries yet. */
+/* Checks whether a thread bypasses the library. A stopped process is skipped, because it may not
+ * have loaded its libraries yet. */
 static void read_thread(void *context, pid_t pid, pid_t tid)
 {
 	struct bypass *bypass = context;

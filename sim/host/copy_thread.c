@@ -19,12 +19,12 @@
 #define ROW_WORK 4096u /* cost of a row in bytes, in addition to its own bytes */
 /* longest turn of the copy thread */
 #define SLICE_NS 1000000u
-#define SHARE 4u       /* copies that are made at once get one part in so many of the time */
+#define SHARE 4u       /* copies at once get at most 1/SHARE of the time */
 #define TINY 4096u     /* bytes; copied at once in any case */
 #define HELD_MAX 4096u /* limit of events that are held back for one queue */
 #define HELD_EACH 3u   /* of them for each packet: STARTED, WAITING, RETIRED */
 
-/* Limit of one turn. */
+/* Limit of the work in one turn of the copy thread, or at once for a packet. */
 struct work_share {
 	uint64_t until_ns, work;
 	bool yields; /* also ends when another thread waits for the lock */
@@ -76,7 +76,7 @@ static void spend(const struct sim *sim, struct work_share *share, uint64_t work
 		       clock_ns() >= share->until_ns;
 }
 
-/* Returns 0: all is copied; 1: the budget is spent; -EFAULT. */
+/* Copies until the share is spent. Returns 0: all is copied; 1: the share is spent; -EFAULT. */
 static int move_slice(struct queue *queue, struct work_share *share)
 {
 	struct process *process = queue->process;
@@ -102,8 +102,8 @@ static bool tiny(const struct move *move)
 }
 
 /* Copies as much as is allowed at once; returns as move_slice(). The calling thread may have
- * real-time priority, so SHARE times as long as this takes has to pass before it may copy again.
- * Credit for one slice is given in advance. */
+ * real-time priority, so it may copy again only after SHARE times as long as this has taken. One
+ * SLICE_NS may be used in advance. */
 static int move_at_once(struct queue *queue)
 {
 	const uint64_t advance = SHARE * SLICE_NS;
@@ -152,8 +152,8 @@ int move_begin(struct queue *queue)
 	return 1;
 }
 
-/* Only workgroup events can exceed the room. The others number at most HELD_EACH times QUEUE_AHEAD,
- * because a packet that is not complete keeps its place in queue->ahead. */
+/* Only workgroup events can exceed the room. Other events number at most HELD_EACH times
+ * QUEUE_AHEAD, because a packet that is not complete keeps its place in queue->ahead. */
 bool move_hold(struct queue *queue, const struct gpu_event *event)
 {
 	struct moving *moving = &queue->moving;
@@ -187,7 +187,7 @@ void move_drop(struct queue *queue)
 	free(queue->moving.held);
 }
 
-/* Copies one slice of the first queue. Returns true if its copy is over. */
+/* Copies for one SLICE_NS for the first queue in sim->copies. Returns true if its copy is over. */
 static bool next_slice(struct sim *sim)
 {
 	struct queue *queue = TAILQ_FIRST(&sim->copies);
@@ -208,8 +208,8 @@ static bool next_slice(struct sim *sim)
 	return true;
 }
 
-/* The copy thread. When it releases the lock, priority inheritance passes the lock to the thread
- * that has waited for it longest. */
+/* Runs the copy thread. When it releases sim->lock, priority inheritance passes the lock to the
+ * thread that has waited for it longest. */
 static void *move_all(void *arg)
 {
 	struct sim *sim = arg;

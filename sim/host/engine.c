@@ -27,13 +27,13 @@
 #define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */
 #define ITERATION_NS                                                                               \
 	20000000u /* host time per iteration to catch up after the machine was stalled */
-/* the same while sim->behind */
+/* ITERATION_NS while sim->behind */
 #define ITERATION_BEHIND_NS 5000000u
 #define REST_NS 200000u	  /* pause while behind, for threads that wait for the lock */
 #define CHUNKS 16u	  /* limit of one iteration; the host's clock is read after each */
 #define CHUNK_NS 100000u  /* shortest chunk; model time */
 #define IDLE_SHARE 10000  /* polling interval: time without doorbells / IDLE_SHARE */
-#define ASLEEP_SHARE 1000 /* the same after ASLEEP_NS without doorbells */
+#define ASLEEP_SHARE 1000 /* IDLE_SHARE after ASLEEP_NS without doorbells */
 #define ASLEEP_NS 2000000000u
 #define FAR_NS (30 * 86400 * 1000000000ull)
 #define MODEL_FAR (1ull << 62) /* later than any run ends */
@@ -58,7 +58,7 @@ uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns)
 			  sim->config.time_scale);
 }
 
-/* Rounds up for the same reason. */
+/* Rounds up, so that a time stamp is not before the CPU's clock at submission. */
 uint64_t gpu_ticks(uint64_t wall_ns)
 {
 	return (wall_ns + 9) / 10;
@@ -78,8 +78,8 @@ static void publish(struct queue *queue, uint64_t limit)
 		queue->limit_seen = limit;
 }
 
-/* An AQL doorbell contains the index of the last packet, an SDMA doorbell the end of the packets in
- * bytes, a PM4 doorbell the end in dwords. */
+/* Takes over the last doorbell value: for AQL the index of the last packet, for SDMA the end of the
+ * packets in bytes, for PM4 in dwords. */
 static void notice(struct queue *queue)
 {
 	uint64_t value = queue->doorbell_last;
@@ -127,7 +127,7 @@ static void scan_doorbells(struct sim *sim)
 	}
 }
 
-/* Scans the doorbells if a packet may have rung one. Returns true if it did so. */
+/* Scans the doorbells if a packet may have rung one. Returns true if it has scanned. */
 static bool read_rung(struct sim *sim)
 {
 	if (!sim->gpu_rang)
@@ -195,8 +195,7 @@ static bool feed(struct sim *sim)
 	return any;
 }
 
-/* Returns true if there is more to do at the present time, after the GPUs have done what was
- * due. */
+/* Does what follows from what the GPUs have done. Returns true if the GPUs have more to do now. */
 static bool goes_on(struct sim *sim)
 {
 	return feed(sim) || packets_check_waiting(sim) || packets_copy_end(sim) || read_rung(sim);
@@ -258,7 +257,7 @@ static void expire(struct sim *sim, uint64_t now)
 		pins_expire(sim, now);
 }
 
-/* Updates what files and records show. */
+/* Ends processes that are gone, and updates the files that show the simulation's state. */
 static void keep_house(struct sim *sim, uint64_t now)
 {
 	if (now >= sim->next_check_ns) {
@@ -320,9 +319,9 @@ static void lower(uint64_t *first, uint64_t at)
 		*first = at;
 }
 
-/* Returns the time of the first event that happens without a thread of the tasks; UINT64_MAX: none.
- * What GPU @but does is left out (NULL: nothing is). The runtime waits for events with a time-out
- * of 50 days where it means forever, so in virtual time deadlines beyond FAR_NS are left out. */
+/* Returns the time of the first event that needs no thread of the tasks; UINT64_MAX: none. Leaves
+ * out the GPU of @but (may be NULL). The runtime waits for events with a time-out of 50 days where
+ * it means forever, so in virtual time deadlines beyond FAR_NS are left out. */
 static uint64_t next_event(const struct sim *sim, const struct node *but)
 {
 	uint64_t first = firmware_due(sim), at = sim->next_deadline_ns;
@@ -348,9 +347,8 @@ static void move_clock(struct sim *sim, uint64_t to_ns)
 		sim->model_ns = model;
 }
 
-/* Runs one GPU, and the clock with it, to the first event that the GPU model reports, because most
- * of what a GPU does is not reported. Does not run past @until_ns, when something happens
- * elsewhere. */
+/* Runs one GPU, and the clock with it, to the first event that the GPU model reports, because it
+ * reports only a part of what it does. Stops before @until_ns, when something else happens. */
 static void run_gpu(struct node *node, uint64_t until_ns)
 {
 	struct sim *sim = node->sim;

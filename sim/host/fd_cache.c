@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which file a caller's fd is. A lookup through /proc costs as much as the rest of a call, so its
- * result is kept together with an open fd of the thread's /proc/PID/task/TID/fdinfo/FD. While that
- * file reads the same, the thread is alive (so its id cannot be that of another thread by now), and
- * the fd is a file on the same mount with the same inode and file position. The file position is
- * the mark that identifies the opener (file_owner.c). This costs one read instead of a kcmp(), a
- * tgkill() and a copy of the fd.
+ * Finds out which file a caller's fd is. A lookup through /proc costs as much as the rest of a
+ * call, so its result is kept together with an open fd of the thread's
+ * /proc/PID/task/TID/fdinfo/FD. While that file reads the same, the thread is alive (so its id
+ * cannot be that of another thread by now), and the fd is a file on the same mount with the same
+ * inode and file position. The file position is the mark that identifies the opener (file_owner.c).
+ * This costs one read instead of a kcmp(), a tgkill() and a copy of the fd.
  *
  * An fd that survives exec does not show that the program behind it has changed. For such fds the
  * address space is checked, too.
@@ -19,8 +19,8 @@
 
 #include "sim/driver/queue.h"
 
-/* @known: the caller's process, if the thread is known. The path then proves that the thread is
- * still that process's. */
+/* Looks the caller's fd up in /proc and fills in *@file. @known: the caller's process, if the
+ * thread is known; the path then proves that the thread is still that process's. */
 static int find_file(pid_t tid, const struct process *known, struct caller_file *file)
 {
 	char path[64];
@@ -62,7 +62,8 @@ static bool number_of(const char *text, const char *key, int base, unsigned long
 	return true;
 }
 
-/* Since Linux 5.14 the text contains the inode. Without it the result is not kept. */
+/* Takes the file position from the text of fdinfo. Returns false if the text is that of another
+ * file, or has no inode (before Linux 5.14); the result is then not kept. */
 static bool parse(struct known_file *known)
 {
 	unsigned long long pos, flags, mount, inode;

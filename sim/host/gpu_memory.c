@@ -39,7 +39,7 @@ struct memory_location {
 	uint64_t room; /* bytes up to the end of the buffer */
 };
 
-/* Records the address that the GPU could not reach, for engine_fault(). */
+/* Records in sim->fault_va the address that the GPU could not reach. Returns -EFAULT. */
 static int fault_at(const struct process *process, uint64_t va)
 {
 	process->sim->fault_va = va;
@@ -143,8 +143,8 @@ int access_write(const struct process *process, uint64_t va, const void *from, s
 	return transfer(process, &va, (void *)(uintptr_t)from, n, true);
 }
 
-/* Memory that only the kernel can access for kfdsim cannot be updated atomically. The report
- * contains how often that happened. */
+/* Memory that kfdsim has not mapped, and reaches through the kernel, cannot be updated atomically.
+ * The report contains how often that happened. */
 int access_add(struct process *process, uint64_t va, uint64_t value, size_t bytes)
 {
 	void *direct = access_direct(process, va, bytes);
@@ -166,7 +166,7 @@ int access_add(struct process *process, uint64_t va, uint64_t value, size_t byte
 	return access_write(process, va, &old, bytes);
 }
 
-/* Returns the new value. Signed operations use the sign of 32 or 64 bits (@wide). */
+/* Returns the result of an atomic operation. Signed ones use the sign of 32 or 64 bits (@wide). */
 static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, uint64_t compare)
 {
 	int64_t o = wide ? (int64_t)old : (int32_t)old,
@@ -202,7 +202,8 @@ static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, u
 	}
 }
 
-/* Replaces a value of 32 or 64 bits if it is still *@old; otherwise sets *@old. */
+/* Replaces a value of 32 or 64 bits (@wide) if it is still *@old; otherwise sets *@old to it.
+ * Returns true if it was replaced. */
 static bool exchange(void *direct, bool wide, uint64_t *old, uint64_t value)
 {
 	uint32_t low = (uint32_t)*old;

@@ -61,7 +61,7 @@ static bool name_known(const struct idle *idle, const char *name)
 	return false;
 }
 
-/* Reads how often the thread was given a core; 0 if it has ended or the kernel does not count.
+/* Reads how often the thread was given a core: 0 if it has ended or the kernel does not count.
  * Returns false if the file could not be read for lack of resources (threads_note_full()). */
 static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
@@ -92,15 +92,15 @@ static char state_at(struct idle *idle, const struct thread *thread, const char 
 	return stat.state;
 }
 
-/* Remembers the name. Threads only sleep interruptibly at such a place, so from now on the name
- * alone proves the state. */
+/* Remembers the name (wchan) of a place where threads only sleep interruptibly, so that from now on
+ * the name alone proves the state. */
 static void learn_name(struct idle *idle, const struct thread *thread, const char *name)
 {
 	if (idle->n_asleep < NAMES && state_at(idle, thread, name) == 'S')
 		strcpy(idle->asleep[idle->n_asleep++], name);
 }
 
-/* Decides by the state in /proc/PID/stat. `name`: the thread's wchan, "?" if it is unreadable. */
+/* Returns the activity by /proc/PID/stat. `name`: the thread's wchan, "?" if it is unreadable. */
 static enum thread_activity by_state(struct idle *idle, const struct thread *thread,
 				     const char *name)
 {
@@ -124,7 +124,7 @@ static enum thread_activity by_state(struct idle *idle, const struct thread *thr
 	return strchr("TtZ", state) || (state == 'S' && strcmp(name, "0")) ? ASLEEP : BUSY;
 }
 
-/* Decides by the thread's wchan if its name is known, otherwise by its state. */
+/* Returns the thread's activity: by its wchan if that is a known name, otherwise by its state. */
 static enum thread_activity state_of(struct idle *idle, const struct thread *thread)
 {
 	char name[NAME_BYTES], call[128];
@@ -168,7 +168,7 @@ static bool is_excused(const struct idle *idle, pid_t pid)
 	return process && process->excused;
 }
 
-/* Reads all threads. Returns false if one can run or has ended in the meantime. */
+/* Reads the state of all threads. Returns false if one can run or has ended in the meantime. */
 static bool all_asleep(struct idle *idle)
 {
 	bool ended = false;
@@ -192,7 +192,7 @@ static bool all_asleep(struct idle *idle)
 	return !ended;
 }
 
-/* Updates the CPU times. Returns false if one of them has changed. */
+/* Reads the CPU times. Returns false if one has changed, except for excused processes. */
 static bool clocks_stood(struct idle *idle)
 {
 	bool stood = true;
@@ -207,7 +207,7 @@ static bool clocks_stood(struct idle *idle)
 	return stood;
 }
 
-/* Returns whether the process has run since the last proof, and therefore may run now. */
+/* Returns true if the process has used CPU time since the last proof, and therefore may run now. */
 static bool is_awake(const struct idle *idle, pid_t pid)
 {
 	const struct host_process *process = threads_process(&idle->all, pid);
@@ -215,11 +215,11 @@ static bool is_awake(const struct idle *idle, pid_t pid)
 	return process && process->cpu_ns != process->proved_ns;
 }
 
-/* Updates the run counts of the threads. Returns false if one of them has changed. The CPU clock
- * alone is not enough: it can stand still while its thread runs, because in a virtual machine the
- * kernel subtracts the time that the host took away from the threads that run afterwards. Without
- * `all`, only threads of processes that have run since the last proof are read; the counts of the
- * others are those of the last proof. */
+/* Reads how often each thread was given a core. Returns false if one number has changed. The CPU
+ * clock alone is not enough: it can stand still while its thread runs, because in a virtual machine
+ * the kernel subtracts the time that the host took away from the threads that run afterwards.
+ * Without `all`, reads only threads of processes that have run since the last proof; other threads
+ * have the numbers of that proof. */
 static bool runs_stood(struct idle *idle, bool all)
 {
 	bool stood = true;
@@ -236,7 +236,7 @@ static bool runs_stood(struct idle *idle, bool all)
 	return stood;
 }
 
-/* Compares and stores CPU times and run counts; both must be read in any case. */
+/* Returns true if no CPU time and no run count has changed; reads both in any case. */
 static bool none_ran(struct idle *idle, bool all)
 {
 	bool clocks = clocks_stood(idle);
@@ -250,7 +250,7 @@ static void remember_clocks(struct idle *idle)
 		idle->all.processes[i].proved_ns = idle->all.processes[i].cpu_ns;
 }
 
-/* Checks the thread that was busy last. It usually still is, and this check is far
+/* Returns true if the thread that was busy last still is. It usually is, and this check is far
  * cheaper than a proof. */
 static bool is_still_busy(struct idle *idle)
 {

@@ -25,8 +25,8 @@
 
 struct idle;
 
-/* @init: the first process of the simulation; it and its descendants are checked. Returns 0 or a
- * negative errno. Release with idle_close(). */
+/* Creates the state of the proof. @init: the first process of the simulation; it and its
+ * descendants are checked. Returns 0 or a negative errno. Release with idle_close(). */
 int idle_open(pid_t init, struct idle **out);
 void idle_close(struct idle *idle);
 
@@ -43,7 +43,7 @@ pid_t idle_busy(const struct idle *idle, uint64_t *cpu_ns);
 /* Returns the CPU time in ns of all processes, including that of their children that have ended.
  * *most is set to the process that has used the most of it. */
 uint64_t idle_cpu(const struct idle *idle, pid_t *most);
-/* Finds new threads of the simulation. Returns the newest process or thread id of the machine. */
+/* Finds new threads of the simulation. Returns the machine's newest process or thread id. */
 pid_t idle_newest(struct idle *idle);
 /* After idle_check() has returned true: returns a process that is stopped by a signal or a
  * debugger, or 0. */

@@ -98,13 +98,13 @@ static void read_line(pid_t tid, const char *name, char *line, size_t size)
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* CPU-time clocks are not virtual, and the time library passes sleeps on them to the kernel. */
+/* Returns true for CPU-time clocks. The time library passes sleeps on these to the kernel. */
 static bool is_of_cpu(clockid_t clock)
 {
 	return clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
-/* Returns whether the call has a timeout on the machine's clock. The library marks its own futex
+/* Returns true if the call has a timeout on the machine's clock. The library marks its own futex
  * calls with the sixth argument, which the kernel ignores. */
 static bool is_timed(const struct kernel_call *call, const uint64_t a[ARGUMENTS])
 {

@@ -49,15 +49,15 @@ bool where_is_deadlock(const struct sim *sim, const struct idle *idle);
  * sleeps rarely and only for a short time can be missed. Threads: one at a time. */
 struct bypass;
 
-/* Returns NULL if memory is short. @init: the first process of the simulation, which is kfdsim's
- * own and is not checked. Release with bypass_free(). */
+/* Creates the state of these checks; NULL: no memory. @init: the first process of the simulation,
+ * which is kfdsim's own and is not checked. Release with bypass_free(). */
 struct bypass *bypass_new(pid_t init);
 void bypass_free(struct bypass *bypass);
 
 /* Checks all threads, which must be asleep. Does nothing if these checks have already used too much
  * CPU time: more than 20 ms plus 1/50 of the real time. */
 void bypass_check(struct bypass *bypass, const struct idle *idle);
-/* Must be called when a thread has ended. */
+/* Forgets the process with this id. Must be called for each thread that has ended. */
 void bypass_end(struct bypass *bypass, pid_t tid);
 
 /* Writes a line for each program that was found to standard error. */

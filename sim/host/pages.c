@@ -43,14 +43,14 @@ static uint64_t up(uint64_t bytes, uint64_t to)
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-/* Anonymous pages in place of pages that the host could not supply. */
+/* Addresses of the anonymous pages in place of pages that the host could not supply. */
 static struct {
 	volatile sig_atomic_t n;
 	void *at[LOST_MAX];
 } lost;
 static struct sim *guarded;
 
-/* SIGBUS in a node's memory: replaces the page. Elsewhere: the default action. */
+/* Handles SIGBUS: replaces a page of a node's memory. For other addresses: the default action. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -185,9 +185,9 @@ static uint64_t host_available(void)
 	return found ? kib * 1024 : UINT64_MAX;
 }
 
-/* Returns true if the host can supply @bytes. Allocated memory is touched later, perhaps never, so
- * allocations are only subtracted until the next reading of the host's memory. A program that fills
- * what it allocates fails here in the end. */
+/* Returns true if the host can supply @bytes. Memory is touched after its allocation, perhaps
+ * never, so allocations are only subtracted until the next reading of the host's free memory. A
+ * program that fills what it allocates fails here in the end. */
 static bool host_has(struct sim *sim, uint64_t bytes)
 {
 	uint64_t now = clock_ns();

@@ -36,8 +36,8 @@ void report_kernel(struct sim *sim, uint32_t kernel)
 		sim->kernels[kernel].dispatches++;
 }
 
-/* Returns, of the kernels that were timed only, the one with the most dispatches that comes after
- * @before in that order (NULL: of all). Returns NULL if there is none. */
+/* Returns the next kernel after @before (NULL: the first one), in the order of their dispatches,
+ * most first, of those that were timed and not executed. Returns NULL after the last one. */
 static const struct kernel_record *next_timed(const struct sim *sim,
 					      const struct kernel_record *before)
 {
@@ -86,7 +86,7 @@ void report_unknown(struct sim *sim, uint8_t type, uint32_t nr)
 	sim->unknown[sim->n_unknown++] = (struct ioctl_count){type, nr, 1};
 }
 
-/* Returns the number of packets that the GPU model has and that are not complete. */
+/* Returns the number of ring packets that were passed to the GPU model and are not complete. */
 static uint64_t in_flight(const struct queue *queue)
 {
 	uint64_t n = 0;
@@ -245,7 +245,7 @@ static json_t *named_json(const struct virtual_named named[VIRTUAL_NAMED])
 	return list;
 }
 
-/* Returns NULL if the simulation ran in real time. */
+/* Returns the counts of virtual time as a new object, or NULL for a simulation in real time. */
 static json_t *virtual_json(const struct sim *sim)
 {
 	const struct virtual_counts *counts = &sim->virtual;

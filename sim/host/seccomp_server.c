@@ -65,7 +65,7 @@ static int send_response(struct sim *sim, struct seccomp_notif_resp response)
 	return ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
 }
 
-/* @result: 0 or more, or -errno. */
+/* Answers notification @id with @result: 0 or more, or a negative errno. */
 static int respond(struct sim *sim, uint64_t id, int result)
 {
 	return send_response(sim, (struct seccomp_notif_resp){.id = id,
@@ -204,8 +204,8 @@ void calls_forget_all(struct sim *sim)
 		forget(TAILQ_FIRST(&sim->undelivered));
 }
 
-/* Returns true if the caller waits. A caller that a signal has just woken counts as valid until it
- * has run a little, so its state is polled as well. */
+/* Returns true if the caller still waits for the answer. A caller that a signal has just woken
+ * counts as valid until it has run a little, so its state is polled as well. */
 static bool still_waits(const struct call *call)
 {
 	struct proc_stat thread;
@@ -220,7 +220,7 @@ static bool still_waits(const struct call *call)
 	return call_alive(call);
 }
 
-/* The driver copies results back even with an error. */
+/* Copies results back even with an error, as the driver does. */
 int call_reply(struct call *call, int result)
 {
 	bool late = call != call->sim->serving;
@@ -295,7 +295,7 @@ static void serve_kfd(struct sim *sim, struct process *process, struct notif *no
 	ioctl_kfd(sim, process, notif);
 }
 
-/* Finds out whether the fd is one of a simulated device. If not, the kernel executes the ioctl. */
+/* Serves an ioctl if its fd is one of a simulated device. If not, the kernel executes the ioctl. */
 static void serve_ioctl(struct sim *sim, const struct seccomp_notif *n)
 {
 	struct notif notif = {
@@ -373,7 +373,7 @@ void notify_serve(struct sim *sim)
 	serve(sim, &n);
 }
 
-/* The server thread. */
+/* Runs the server thread: receives trapped calls and serves each under sim->lock. */
 static void *serve_all(void *arg)
 {
 	struct sim *sim = arg;

@@ -49,8 +49,8 @@ static int node_new(struct sim *sim, uint32_t i)
 	return node->gpu ? heap_init(node) : -EINVAL;
 }
 
-/* With priority inheritance, because the main loop may have real-time priority and the server has
- * not. */
+/* Creates a lock with priority inheritance, because the main loop may have real-time priority and
+ * the server thread has not. */
 static void lock_init(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attributes;
@@ -188,7 +188,7 @@ void sim_free(struct sim *sim)
 	free(sim);
 }
 
-/* Doorbells are noticed by polling, so this thread should run as soon as it is due: with real-time
+/* Lets this thread run as soon as it is due, because it polls the doorbells: with real-time
  * priority where that is allowed, with a better nice value otherwise. */
 static void be_prompt(void)
 {
@@ -201,8 +201,8 @@ static void be_prompt(void)
 
 enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FD_WAKE, FDS };
 
-/* The main loop in real time: sleeps until something is due, a call has made something due earlier,
- * or a process has ended. */
+/* Runs the main loop in real time: sleeps until something is due, a call has made something due
+ * earlier, or a process has ended. */
 static int run_loop(struct sim *sim, int stop_fd)
 {
 	struct pollfd fds[FDS] = {
@@ -253,7 +253,7 @@ int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 	return 0;
 }
 
-/* A debugger may have closed its end of the pipe that events are written to. */
+/* Blocks SIGPIPE: a debugger may have closed its end of the pipe that notifications go to. */
 static void block_sigpipe(sigset_t *pipe, sigset_t *old)
 {
 	sigemptyset(pipe);

@@ -40,8 +40,7 @@ int sim_new(const struct sim_config *config, struct sim **out);
 /* Ends all processes of the simulation and frees it; NULL is allowed. */
 void sim_free(struct sim *sim);
 
-/* Sets the PID namespace in which simulation.json counts processes. To be called before the first
- * process runs. */
+/* Sets the PID namespace of simulation.json's pids. To be called before the first process runs. */
 void sim_counts_in(struct sim *sim, uint64_t pid_namespace);
 
 /* Makes the simulation's time virtual (sim/host/time/page.h); to be called before sim_run().
@@ -49,20 +48,20 @@ void sim_counts_in(struct sim *sim, uint64_t pid_namespace);
  * simulation, which must not run yet. Returns 0 or a negative errno. */
 int sim_virtual(struct sim *sim, int page_fd, pid_t init);
 
-/* Applies the placement of a simulation with a seed to the calling process and its future children.
- * Failures are ignored. */
+/* Restricts the calling process and its future children to the core and the scheduling policy of a
+ * simulation with a seed (virtual.c). Failures are ignored. */
 void cores_of_sim(void);
 
 /* Serves the notifications of @listener_fd and advances the GPUs until @stop_fd is readable or no
  * task is left under the filter. Returns 0, or a negative errno. */
 int sim_run(struct sim *sim, int listener_fd, int stop_fd);
 
-/* Returns the number of dispatches that took their time and were not executed. @names gets the
+/* Returns the number of dispatches that took their time and were not executed. Writes to @names the
  * names of their kernels, the most frequent first, as many as have room; "" if there were none. */
 uint64_t sim_timed_only(const struct sim *sim, char *names, size_t room);
 
-/* Returns the object of docs/reference/kfdsim-report.md "kfdsim --report" without "exit_code",
- * which the runner adds. A new reference; NULL: no memory. */
+/* Returns the report of "kfdsim --report" (docs/reference/kfdsim-report.md) as a new reference,
+ * without "exit_code", which the runner adds; NULL: no memory. */
 json_t *sim_report(struct sim *sim);
 
 #endif

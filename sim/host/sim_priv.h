@@ -69,14 +69,14 @@ struct node {
 	uint32_t resets; /* number of GPU resets, which SMI events report */
 };
 
-/* Dispatches of one kernel, for the report. */
+/* What the report contains about one kernel. */
 struct kernel_record {
 	char *name;
 	uint64_t dispatches;
 	bool executed;
 };
 
-/* Calls of one ioctl, for the report. */
+/* What the report contains about one ioctl. */
 struct ioctl_count {
 	uint8_t type;
 	uint32_t nr;
@@ -137,7 +137,7 @@ struct caller_file {
 	off_t mark; /* file position, which identifies the opener (file_owner.c); -1: not read */
 };
 
-/* A caller's fd that was found before (fd_cache.c). */
+/* A stored result of descriptor_file() */
 struct known_file {
 	struct process *process; /* NULL: entry not used */
 	pid_t tid;
@@ -249,20 +249,20 @@ static inline bool rule_holds(const struct sim *sim, enum kfdabi_rule rule)
 	return sim->config.broken_rule != rule;
 }
 
-/* Returns the result that the rule requires, or another if the simulation has to break it. */
+/* Returns @right, which the rule requires, or @wrong if the simulation has to break the rule. */
 static inline int rule_errno(const struct sim *sim, enum kfdabi_rule rule, int right, int wrong)
 {
 	return rule_holds(sim, rule) ? right : wrong;
 }
 
-/* Returns true for kernels whose driver has the rules that changed after Linux 6.12. */
+/* Returns true if the simulated kernel's driver has the rules that changed after Linux 6.12. */
 static inline bool linux_7(const struct sim *sim)
 {
 	return sim->config.kernel >= KFDABI_LINUX_7_3;
 }
 
-/* The same where one rule states what the earlier kernels do, and another what the later ones
- * do. */
+/* Returns as linux_7() or, if the simulation has to break @earlier or @later, the opposite. The two
+ * rules state what the earlier kernels do and what the later ones do. */
 static inline bool like_linux_7(const struct sim *sim, enum kfdabi_rule earlier,
 				enum kfdabi_rule later)
 {
@@ -285,7 +285,7 @@ void notify_serve(struct sim *sim);
 /* Starts a thread that waits in the kernel for trapped calls on @listener and serves each under
  * sim->lock. Returns 0 or a negative errno. */
 int notify_start(struct sim *sim, int listener);
-/* Ends the thread. */
+/* Ends the server thread. */
 void notify_stop(struct sim *sim);
 /* Answers the notification @id with @error (a negative errno). */
 void notify_refuse(struct sim *sim, uint64_t id, int error);
@@ -293,16 +293,15 @@ void notify_refuse(struct sim *sim, uint64_t id, int error);
 bool notify_alive(struct sim *sim, uint64_t id);
 
 /* ---- time_calls.c: the calls of the time library ---- */
-/* Serves and answers the seccomp notification @n if it is such a call. Returns false if it is
- * not. */
+/* Serves and answers notification @n. Returns false if it is no call of the time library. */
 bool time_serve(struct sim *sim, const struct seccomp_notif *n);
 
 /* ---- chardev.c: the table of KFD ioctls ---- */
 /* Returns the name of a KFD ioctl, or NULL for an unknown number. */
 const char *ioctl_name(uint32_t nr);
-/* Creates the call for a trapped KFD ioctl and executes it. The answer may come later. */
+/* Creates the call for a trapped KFD ioctl and executes it. It is answered now or later. */
 void ioctl_kfd(struct sim *sim, struct process *process, const struct notif *notif);
-/* The same for an ioctl on the render node of @node. */
+/* Creates the call for a trapped ioctl on the render node of @node, executes and answers it. */
 void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif);
 
 /* ---- engine.c: clocks ---- */
@@ -314,16 +313,16 @@ uint64_t gpu_ticks(uint64_t wall_ns);
 uint64_t boot_clock_ns(const struct sim *sim);
 
 /* ---- engine.c: the main loop's work ---- */
-/* One iteration in real time: scans the doorbells, advances the GPUs to the present, carries out
- * what their packets do, and handles time-outs and files. */
+/* Makes one iteration in real time: scans the doorbells, advances the GPUs to the present, carries
+ * out what their packets do, and handles time-outs and files. */
 void engine_run(struct sim *sim);
 /* Advances the GPUs before a call is served, so that nothing that the call causes begins before the
  * call was made. The main loop alone is not enough, because it polls an idle GPU rarely. */
 void engine_catch_up(struct sim *sim);
-/* Virtual time: handles everything that is due now. Returns false if a thread of the tasks became
- * runnable; it has to run before anything else happens. */
+/* In virtual time: handles everything that is due now. Returns false if a thread of the tasks
+ * became runnable; it has to run before anything else happens. */
 bool engine_settle(struct sim *sim);
-/* Virtual time: runs the GPUs and the clock until a thread of the tasks becomes runnable or the
+/* In virtual time: runs the GPUs and the clock until a thread of the tasks becomes runnable or the
  * time is @until_ns; if @to_effect, at most until a GPU has written to memory. Returns false if
  * @until_ns is UINT64_MAX and nothing is going to happen. */
 bool engine_until(struct sim *sim, uint64_t until_ns, bool to_effect);
@@ -341,14 +340,14 @@ void engine_reread_wptr(struct node *node);
 int drm_ioctl(struct call *call);
 
 /* ---- report.c ---- */
-/* Counts a dispatch of the kernel with this index. */
+/* Counts a dispatch of the kernel with this index for the report. */
 void report_kernel(struct sim *sim, uint32_t kernel);
 /* Returns the index of the kernel's record, a new one for a new name; UINT32_MAX if there is no
  * memory. @executed: the kernel's effects are carried out, not only its time. */
 uint32_t report_kernel_index(struct sim *sim, const char *name, bool executed);
-/* Counts an ioctl that is not simulated. */
+/* Counts an ioctl that is not simulated for the report. */
 void report_unknown(struct sim *sim, uint8_t type, uint32_t nr);
-/* Completes the queue's record when the queue is freed. */
+/* Completes the queue's record in the report when the queue is freed. */
 void report_queue_gone(struct queue *queue);
 
 /* ---- stats_file.c: simulation.json ---- */
@@ -356,15 +355,15 @@ void report_queue_gone(struct queue *queue);
 
 /* Starts the writer thread. Must not be called before a fork. Returns 0 or a negative errno. */
 int live_start(struct sim *sim);
-/* Ends the thread and writes the final state. */
+/* Ends the writer thread and writes the final state. */
 void live_stop(struct sim *sim);
 /* Writes the file at once, without the thread. */
 void live_write(struct sim *sim);
-/* Passes the statistics to the writer thread if they have changed and the last time is at least 100
- * ms ago. In virtual time writes the file itself. */
+/* Passes the statistics to the writer thread if they have changed and at least 100 ms have passed
+ * since it last did so. In virtual time writes the file itself. */
 void live_update(struct sim *sim, uint64_t now_ns);
-/* Takes the writer thread's lock, unless the thread has it now; releases it and wakes the thread.
- * For what the main loop passes to the thread. */
+/* Take the writer thread's lock, unless the thread has it now; release it and wake the thread. For
+ * the main loop while it passes data to the thread. */
 bool live_trylock(struct sim *sim);
 void live_unlock(struct sim *sim);
 /* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */
@@ -374,7 +373,7 @@ uint64_t live_due(const struct sim *sim);
 void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- virtual.c: the main loop of a simulation in virtual time ---- */
-/* Releases what the counts refer to, not the structure itself. */
+/* Frees what the counts refer to, not the structure itself. */
 void virtual_counts_free(struct virtual_counts *counts);
 
 /* Runs until @stop_fd is readable or no task is left under the seccomp filter. Closes sim->idle.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * simulation.json while the simulation runs (docs/reference/kfdsim-files.md). Formatting the
+ * Writes simulation.json while the simulation runs (docs/reference/kfdsim-files.md). Formatting the
  * histograms takes longer than a doorbell poll is allowed to be late, so a thread of its own does
  * it, and writes the texts of debugfs, too. The main loop copies the statistics out and never waits
  * for the thread.
@@ -184,8 +184,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* The thread holds the lock only for one copy. If it does so now, the main loop tries again in its
- * next iteration. */
+/* The thread holds the lock only for one copy. Meanwhile the main loop goes on and tries later. */
 bool live_trylock(struct sim *sim)
 {
 	return !pthread_mutex_trylock(&sim->live->lock);
@@ -241,7 +240,7 @@ void live_stop(struct sim *sim)
 	live_write(sim);
 }
 
-/* Written at once, because no task runs yet. */
+/* Writes the file at once, because no task runs yet. */
 void sim_counts_in(struct sim *sim, uint64_t pid_namespace)
 {
 	sim->pid_namespace = pid_namespace;

@@ -31,7 +31,7 @@ bool threads_note_full(struct threads *all, ssize_t error)
 	return full;
 }
 
-/* Returns false if not all of the reserved file descriptors could be opened. */
+/* Opens the reserved file descriptors that are not open. Returns false if one cannot be opened. */
 static bool reserve_take(struct threads *all)
 {
 	bool have = true;
@@ -123,7 +123,8 @@ static int process_add(struct threads *all, pid_t pid)
 	return 0;
 }
 
-/* Half of the limit on open files is left for the calls that the supervisor serves. */
+/* Returns how many file descriptors the threads' files may take: half of the limit. The calls that
+ * the supervisor serves need the rest. */
 static int files_to_keep(void)
 {
 	return (int)(sysconf(_SC_OPEN_MAX) / 2);
@@ -142,7 +143,7 @@ static int thread_file(const struct threads *all, pid_t pid, pid_t tid, const ch
 	return -1;
 }
 
-/* Adds a thread and its process. A thread that has ended in the meantime is no error. */
+/* Adds a thread and its process, unless it has ended. Returns 0 or a negative errno. */
 static int thread_add(struct threads *all, pid_t pid, pid_t tid)
 {
 	int r, fd;
@@ -265,9 +266,8 @@ pid_t threads_newest(const struct threads *all)
 	return at ? (pid_t)atoi(at) : 0;
 }
 
-/* Only reads tasks that were created since the last proof. An id is assigned before its task can be
- * read; therefore all ids since the last proof are read again until no thread has run that could
- * have created a task. */
+/* Reads only tasks created since the last proof. An id is assigned before its task can be read; so
+ * all ids since the last proof are read again until no thread has run that can have created one. */
 int threads_find(struct threads *all)
 {
 	pid_t last = threads_newest(all), from;

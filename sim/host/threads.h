@@ -32,7 +32,7 @@ struct host_process {
 	bool excused;		    /* for idle.c: see idle_excuse() */
 };
 
-/* All zero before threads_open(). */
+/* The known threads and processes. All zero before threads_open(). */
 struct threads {
 	struct thread *threads;
 	struct host_process *processes;
@@ -48,8 +48,8 @@ struct threads {
 	void *context;
 };
 
-/* @init: the first process of the simulation; its descendants are found later. Returns 0 or a
- * negative errno. threads_close() is needed after an error, too. */
+/* Fills in *all. @init: the first process of the simulation; its descendants are found later.
+ * Returns 0 or a negative errno. threads_close() is needed after an error, too. */
 int threads_open(struct threads *all, pid_t init);
 void threads_close(struct threads *all);
 
@@ -60,7 +60,7 @@ pid_t threads_newest(const struct threads *all);
 /* Removes the thread with index `at`, which has ended. Calls `ended` if its id is not in use again;
  * otherwise makes the next threads_find() read everything again. */
 void threads_drop(struct threads *all, size_t at);
-/* Returns NULL if the process does not belong to the simulation. */
+/* Returns the entry of a process, or NULL if it does not belong to the simulation. */
 struct host_process *threads_process(const struct threads *all, pid_t pid);
 
 /* Returns the CPU-time clock of a process, as clock_getcpuclockid(3) does. */
@@ -68,15 +68,14 @@ clockid_t process_clock(pid_t pid);
 /* Reads a /proc file of the thread as text and adds a NUL. Returns the number of bytes, 0, or a
  * negative errno. */
 ssize_t thread_read(pid_t pid, pid_t tid, const char *name, char *text, size_t size);
-/* Like thread_read(), for a file that may be open as @fd (-1: it is not). */
+/* Reads a /proc file as thread_read() does, from @fd if it is open already (-1: it is not). */
 ssize_t thread_read_cached(const struct thread *thread, int fd, const char *name, char *text,
 			   size_t size);
 
-/* Returns true if @error is that the supervisor has too many open files or the kernel no memory. In
- * that case nothing is known about the thread, which is recorded in `full`. */
+/* Returns true, and sets `full`, if @error is that the supervisor has too many open files or the
+ * kernel no memory. In that case nothing is known about the thread. */
 bool threads_note_full(struct threads *all, ssize_t error);
-/* threads_reserve_use() frees the reserved file descriptors for a check, and
- * threads_reserve_restore() takes them again. */
+/* Free the reserved file descriptors for a check (_use()), and take them again (_restore()). */
 void threads_reserve_use(struct threads *all);
 void threads_reserve_restore(struct threads *all);
 

@@ -45,10 +45,10 @@ static bool descriptor_link(const struct seccomp_notif *n, int fd, char *link, s
 	return length >= 0;
 }
 
-/* Chooses a number for a file descriptor that the library gets in the process of the caller, out of
- * the way of the program's own: @lost if the caller has an eventfd, which it has inherited from its
- * parent, or nothing at that number (-1: there is no such number), otherwise the highest free
- * number. Returns 0 if none was found. */
+/* Returns the number that a file descriptor of the library gets in the caller's process, out of the
+ * way of the program's own. It is @lost if the caller has nothing there or an eventfd, which it has
+ * inherited from its parent (-1: there is no such number), otherwise the highest free number.
+ * Returns 0 if none was found. */
 static int time_address(const struct seccomp_notif *n, int lost)
 {
 	struct rlimit limit = {.rlim_cur = HIGH};
@@ -96,7 +96,7 @@ static void give_event(struct sim *sim, const struct seccomp_notif *n)
 	time_reply(sim, n, r);
 }
 
-/* The arguments of a call, and the process of the calling thread. */
+/* The arguments of a TIME_IOC_TIMER call, and the process of the calling thread. */
 struct timer_request {
 	pid_t pid;
 	uint64_t what, number, first, second;
@@ -170,8 +170,8 @@ static int give(const struct sim *sim, const struct seccomp_notif *n, const stru
 	return time_give(sim, n, event, 0, new->flags &TFD_CLOEXEC ? O_CLOEXEC : 0);
 }
 
-/* TIME_OP_MAKE. Deletes the timer again if the caller did not get its file descriptor, or was
- * interrupted and repeats the call. */
+/* TIME_OP_MAKE: makes a timer. Deletes it again if the caller did not get its file descriptor, or
+ * was interrupted and repeats the call. */
 static void make(struct sim *sim, const struct seccomp_notif *n,
 		 const struct timer_request *request)
 {
@@ -235,7 +235,7 @@ static int64_t operate(struct sim *sim, const struct seccomp_notif *n,
 	}
 }
 
-/* TIME_IOC_TIMER. */
+/* TIME_IOC_TIMER: performs and answers the operation. */
 static void timer_serve(struct sim *sim, const struct seccomp_notif *n)
 {
 	const uint64_t *a = (const uint64_t *)n->data.args;

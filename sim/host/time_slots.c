@@ -111,8 +111,8 @@ static int find(const struct time_slots *slots, pid_t tid)
 	return -ENOENT;
 }
 
-/* The end of a thread is only reported if the thread was known before (idle.h). This frees the
- * slots of the others. */
+/* Frees the slots of threads that have ended without a report, which comes only for threads that
+ * were known before (idle.h). */
 static void free_those_of_the_dead(struct time_slots *slots)
 {
 	for (unsigned i = 0; i < slots->used; i++)
@@ -208,8 +208,8 @@ static uint64_t draw(const struct time_slots *slots, unsigned at, uint64_t when)
 	return x ^ x >> 31;
 }
 
-/* Returns when the first wait ends, and its slot in *at. With a seed, draw() decides between slots
- * that are due at the same instant. */
+/* Returns when the first wait ends, and sets *at to its slot. With a seed, draw() decides between
+ * slots that are due at the same instant. */
 static uint64_t first(const struct time_slots *slots, unsigned *at)
 {
 	uint64_t when = UINT64_MAX;

@@ -39,8 +39,7 @@ void time_slots_effect(struct time_slots *slots);
 /* Returns the number of time_slots_effect() calls. */
 uint64_t time_slots_effects(const struct time_slots *slots);
 
-/* Returns the slot of the thread @tid, a new one if it has none, or -ENOSPC. An existing wait of
- * the slot is cleared. */
+/* Returns the slot of the thread @tid, a new one if it has none, or -ENOSPC. Ends a wait in it. */
 int time_slots_of(struct time_slots *slots, pid_t tid);
 /* Returns a new file descriptor (an eventfd) that is readable when the slot is due, or a negative
  * errno. The caller passes it on and closes it. */
@@ -53,7 +52,7 @@ uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid);
 /* Returns when the first of all waits ends; UINT64_MAX if no thread waits for time. The threads
  * must be asleep. */
 uint64_t time_slots_first(const struct time_slots *slots);
-/* Returns whether the first thread to be due does not wait but is only being charged. */
+/* Returns true if the first thread to be due does not wait but is only being charged (page.h). */
 bool time_slots_charged_first(const struct time_slots *slots);
 /* Wakes the first thread whose wait has ended by now. Returns false if there is none. */
 bool time_slots_wake(struct time_slots *slots);

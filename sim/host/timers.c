@@ -60,8 +60,8 @@ int event_number(pid_t pid, int fd)
 	return at ? atoi(at + strlen(NUMBER)) : -ENOENT;
 }
 
-/* Check the link first, because it is read faster than fdinfo, and only few of the file descriptors
- * of a process are eventfds. */
+/* Returns true if the link of a file descriptor in /proc is that of an eventfd. It is checked
+ * before fdinfo, because it is read faster, and few file descriptors of a process are eventfds. */
 static bool is_event(int directory, const char *name)
 {
 	char link[sizeof(LINK)];
@@ -70,8 +70,7 @@ static bool is_event(int directory, const char *name)
 	return n == sizeof(LINK) - 1 && !memcmp(link, LINK, sizeof(LINK) - 1);
 }
 
-/* Returns whether the process has the eventfd open; false if its file descriptors are not
- * readable. */
+/* Returns true if the process has eventfd @number open; false also if its fds are not readable. */
 static bool is_held_by(pid_t pid, int number)
 {
 	char path[64];
@@ -131,7 +130,7 @@ static int64_t now_of(const struct timers *timers)
 	return (int64_t)atomic_load(&timers->page->now_ns);
 }
 
-/* Returns whether it is a POSIX timer, including those that a helper thread serves. */
+/* Returns true for a POSIX timer, also for one that a helper thread serves. */
 static bool is_posix(const struct host_timer *timer)
 {
 	return timer->is.kind != TIME_KIND_FD && timer->is.kind != TIME_KIND_REAL;
@@ -247,8 +246,8 @@ static struct host_timer *timer_of(const struct timers *timers, int number)
 	return &timers->all[number];
 }
 
-/* Resets the count to zero. The program decides whether the eventfd blocks, so this uses a call
- * that never blocks. */
+/* Resets the eventfd's count to zero. The program decides whether the eventfd blocks, so this uses
+ * a call that never blocks. */
 static void empty(const struct host_timer *timer)
 {
 	uint64_t count;
@@ -425,7 +424,7 @@ static void count(struct timers *timers, struct host_timer *timer, uint64_t expi
 		find_holder(timers, timer);
 }
 
-/* Returns whether the signal is pending for the process or thread; false if that cannot be read. */
+/* Returns true if the timer's signal is pending for its process or thread; false: not known. */
 static bool is_pending(const struct timer_new *is)
 {
 	const char *name = is->kind == TIME_KIND_THREAD ? "\nSigPnd:" : "\nShdPnd:", *at;
@@ -454,8 +453,7 @@ static int send_signal(const struct timers *timers, const struct host_timer *tim
 	return r ? -errno : 0;
 }
 
-/* Sends the signal of a timer. While that of a POSIX timer is pending, only counts the
- * expirations. */
+/* Sends a timer's signal, or only counts while the signal of a POSIX timer is pending. */
 static void signal_expirations(struct timers *timers, struct host_timer *timer,
 			       uint64_t expirations)
 {

@@ -36,8 +36,8 @@ struct timer_new {
 	uint64_t value;	   /* sigev_value */
 };
 
-/* @page stays the caller's and must outlive the timers. Returns 0 or -ENOMEM. Release with
- * timers_close(). */
+/* Creates the set of timers. @page stays the caller's and must outlive it. Returns 0 or -ENOMEM.
+ * Release with timers_close(). */
 int timers_open(struct time_page *page, struct timers **out);
 void timers_close(struct timers *timers);
 
@@ -45,7 +45,7 @@ void timers_close(struct timers *timers);
 uint64_t timers_first(const struct timers *timers);
 /* Fires the first timer that has expired by now. Returns false if none has. */
 bool timers_fire(struct timers *timers);
-/* Must be called when a thread has ended. The last thread of a process ends its timers. */
+/* Deletes the timers of a process with its last thread. Must be called when a thread has ended. */
 void timers_end(struct timers *timers, pid_t tid);
 
 /* Creates a timer, which is not armed. Returns its number, -ENOMEM, or the error of opening the
@@ -68,7 +68,7 @@ int timers_by_event(const struct timers *timers, int event_number);
 int event_number(pid_t pid, int fd);
 /* Returns the ITIMER_REAL of a process, or -ENOENT. */
 int timers_real(const struct timers *timers, pid_t pid);
-/* Returns whether it is a POSIX timer of this process. */
+/* Returns true if @number is a POSIX timer of this process. */
 bool timers_belongs(const struct timers *timers, int number, pid_t pid);
 
 /* TIME_OP_SET: arms the timer. It expires value_ns from now, or with `absolute` at value_ns of the

@@ -101,14 +101,13 @@ struct loop {
 	unsigned storms;	 /* consecutive rounds that were forced by storms */
 };
 
-/* The machine's clock, which measures how long the simulation has not been idle. */
+/* Returns the machine's clock, which measures how long the simulation has not been idle. */
 static uint64_t real_ns(void)
 {
 	return clock_of(CLOCK_MONOTONIC);
 }
 
-/* Returns whether a call or the end of a process waits to be served; -1 if the
- * simulation has ended. */
+/* Returns 1 if a call or the end of a process is to be served, -1 if the simulation has ended. */
 static int is_called(struct loop *loop)
 {
 	int n;
@@ -134,7 +133,8 @@ static void settle(struct loop *loop, bool called)
 	ppoll(loop->fds + (called ? FD_STOP : 0), called ? 1 : FDS, &t, NULL);
 }
 
-/* Returns the index of the process's entry, or the last one, which all other processes share. */
+/* Returns the index of the process in loop->spinners: its entry, a free one, or the last one, which
+ * all further processes share. */
 static unsigned spinner_of(const struct loop *loop, pid_t pid)
 {
 	unsigned i = 0;
@@ -153,8 +153,8 @@ static uint64_t patience(bool has_work, unsigned halved)
 	return ns > least ? ns : least;
 }
 
-/* Excuses the process that the loop waits for: it continues to run while the others are waited for.
- * The last entry always keeps its full time limit, because it stands for several processes. */
+/* Excuses the process that the loop waits for: it runs on while the loop waits for all others. The
+ * last entry always keeps its full time limit, because it stands for several processes. */
 static void excuse(struct loop *loop, unsigned i, bool has_work)
 {
 	struct virtual_named *named = &loop->counts->spinners[i];
@@ -177,7 +177,7 @@ static void excuse_none(struct loop *loop)
 		loop->spinners[i].excused = false;
 }
 
-/* Counts a forced round for each excused process. Without one, only a charge has ended. */
+/* Counts a forced round for each excused process. If there is none, only a charge was cut short. */
 static void count_forced(struct loop *loop)
 {
 	bool any = false;
@@ -198,8 +198,8 @@ static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
 	loop->since_ns = real_ns();
 }
 
-/* If a thread spins until another thread has done something, and the other thread is only being
- * charged, lets the charge end soon. */
+/* Excuses a process in which a thread spins, probably until a thread has acted that is only being
+ * charged, so that the charge ends soon. Returns true if it did so. */
 static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
 {
 	if (!pid || ns < CHARGE_NS || !time_slots_charged_first(loop->sim->time))
@@ -240,8 +240,7 @@ static void expect_storm(struct loop *loop)
 	loop->storm_created = 0;
 }
 
-/* Returns whether the processes together have exceeded the limits, which are halved with each
- * storm in a row. */
+/* Returns true if all processes together exceed the limits, which each storm in a row halves. */
 static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
 {
 	int many = STORM_PROCESSES >> loop->storms;
@@ -251,8 +250,8 @@ static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
 	       loop->storm_created > STORM_UNCOUNTED >> loop->storms;
 }
 
-/* Detects that the simulation is busy for a long time although no single process exceeds its limit.
- * The process with the most CPU time is named in the report. */
+/* Returns true if the simulation has been busy for long although no single process exceeds its
+ * limit. The process with the most CPU time is named in the report. */
 static bool is_storm(struct loop *loop)
 {
 	uint64_t now = real_ns(), cpu_ns;
@@ -302,7 +301,7 @@ static bool prove_idle(struct loop *loop)
 	return true;
 }
 
-/* Returns whether a waiting call may be served now. If threads take turns (--seed), not while
+/* Returns true if a waiting call may be served now. If threads take turns (--seed), not while
  * others run: in this way only one thread, and those that it wakes, run at a time. */
 static bool is_next(const struct loop *loop, bool idle)
 {

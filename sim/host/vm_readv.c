@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * process_vm_readv() and process_vm_writev() of device memory. What a process has mapped from a
- * render node or from /dev/kfd is VM_IO and VM_PFNMAP (drivers/gpu/drm/ttm/ttm_bo_vm.c,
+ * Checks process_vm_readv() and process_vm_writev() for device memory. What a process has mapped
+ * from a render node or from /dev/kfd is VM_IO and VM_PFNMAP (drivers/gpu/drm/ttm/ttm_bo_vm.c,
  * kfd_doorbell.c, kfd_events.c), and the kernel does not pin such pages (mm/process_vm_access.c:
  * EFAULT). Loads and stores reach them, and so does /proc/PID/mem, for which TTM has a function of
  * its own. Here the mappings are pages of files, which the kernel would pin.
@@ -24,8 +24,8 @@
 /* The order of the arguments is the same in both calls. */
 enum { ARG_PID, ARG_LOCAL, ARG_LOCAL_N, ARG_REMOTE, ARG_REMOTE_N };
 
-/* Since Linux 6.11 the list of mappings of a process can be queried; system headers may be older
- * (Documentation/filesystems/proc.rst). */
+/* Argument of the ioctl by which Linux 6.11 and later answer queries about a process's mappings
+ * (Documentation/filesystems/proc.rst); system headers may be older. */
 struct procmap_question {
 	uint64_t size, flags, address;
 	uint64_t start, end, vma_flags, page_bytes, offset, inode;
@@ -69,7 +69,8 @@ static bool wanted(const struct sim *sim, int maps, uint64_t start, uint64_t end
 	return false;
 }
 
-/* The same on older kernels, by reading the whole list. Closes @maps. */
+/* Returns true if one of the ranges intersects a mapping of a device, on kernels before 6.11, by
+ * reading the list of mappings as text. Closes @maps. */
 static bool listed(const struct sim *sim, int maps, const struct iovec *ranges, size_t n)
 {
 	unsigned long long from, to, inode;

@@ -14,7 +14,7 @@
 #define CAP_PER_QUEUE_RESET (1u << 31)
 #define CAP_DEBUG (1u << 15)
 
-/* Returns whether the host has no device in the first slot of the PCI bus. */
+/* Returns true if the host has no device in the first slot of the PCI bus. */
 static bool bus_free(unsigned bus)
 {
 	char path[64];
@@ -40,7 +40,7 @@ static void place_gpus(struct machine *m)
 	}
 }
 
-/* CRC-16 with the polynomial 0x8005, reflected, like the kernel's crc16(). */
+/* Continues a CRC-16 with the polynomial 0x8005, reflected, like the kernel's crc16(). */
 static uint16_t crc16(uint16_t crc, const uint8_t *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

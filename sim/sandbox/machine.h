@@ -40,11 +40,11 @@ struct machine {
  * The profile must outlive the machine. */
 void machine_new(struct machine *machine, const struct profile *profile, unsigned n_gpus,
 		 enum kfdabi_kernel kernel);
-/* Returns the capability flags of a node, as in the topology under the machine's kernel. */
+/* Returns the capability flags that the topology shows for a node under the machine's kernel. */
 uint32_t machine_capability(const struct machine *machine);
 
 /* Writes the sysfs files of the GPUs, which do not change later, into the tree (mounts.h): the KFD
- * topology, and those of pci_write(). In topology.c. */
+ * topology, and the files of pci_write(). In topology.c. */
 void topology_write(const struct machine *machine);
 /* Writes the PCI and DRM devices and the driver's module. In pci.c. */
 void pci_write(const struct machine *machine);

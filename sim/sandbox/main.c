@@ -48,8 +48,8 @@ static void report_open(const char *path)
 		die(STATUS_USAGE, "cannot write the report %s (%s)", path, strerror(errno));
 }
 
-/* Adds the exit code to the object and writes it. Takes over the reference to the object. Returns 0
- * or an exit status after a message. */
+/* Writes the object, with the exit code added, to the report file. Takes over the reference to the
+ * object. Returns 0, or an exit status after a message. */
 static int report_write(json_t *object, int exit_code)
 {
 	int bad = 0;
@@ -100,15 +100,15 @@ static void fill_standard_descriptors(void)
 #define SLEEPER_TRIES 10000 /* 1 ms each; enough for a machine under very high load */
 #define INSTEAD "run on another kernel, or use --real-time"
 
-/* The time library needs futex_waitv() to wait for a program's futex and the end of a time at
- * once. */
+/* Returns true if the kernel has futex_waitv(), which the time library needs to wait for a
+ * program's futex and the end of a time at once. */
 static bool has_futex_waitv(void)
 {
 	return syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno == EINVAL;
 }
 
-/* Returns whether the kernel has the file and shows another word than @not for a sleeping
- * process. */
+/* Returns true if the /proc file @name of a sleeping process soon shows another word than @not;
+ * false if it does not, or the kernel has no such file. */
 static bool shows(pid_t sleeper, const char *name, const char * not )
 {
 	char word[64];
@@ -141,7 +141,7 @@ static pid_t start_sleeper(int pipe_end[2])
 	return pid;
 }
 
-/* Checks the files of /proc that the proof of idleness reads. */
+/* Ends kfdsim if files of /proc are missing that the proof of idleness (idle.h) reads. */
 static void check_sleeper(pid_t sleeper)
 {
 	if (!shows(sleeper, "wchan", "0"))
@@ -179,7 +179,7 @@ static void check_time_support(void)
 	TEMP_FAILURE_RETRY(waitpid(sleeper, NULL, 0));
 }
 
-/* Checks what can be checked before anything is created. */
+/* Ends kfdsim if it is certain, before anything is created, that it cannot run here. */
 static void check_place(const struct sim_options *o)
 {
 	struct seccomp_notif_sizes sizes;
@@ -285,7 +285,8 @@ static int serve(struct sim *sim, const struct sim_init *init, int time_page)
 	return status;
 }
 
-/* Reports kernels that were not executed. Returns an exit status if that counts as a failure. */
+/* Prints which kernels were not executed. Returns an exit status if that counts as a failure
+ * (--fail-on-timed), else 0. */
 static int print_timed(const struct sim_options *o, const struct sim *sim)
 {
 	char names[256];

@@ -50,8 +50,8 @@ static int write_map(const char *path, const char *text)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Maps only the ids of the caller, to themselves, so that the only visible difference is the
- * additional capabilities. */
+/* Enters a new user namespace that maps only the caller's ids, to themselves, so that the only
+ * visible difference is the additional capabilities. Returns 0 or a negative errno. */
 static int enter_user_namespace(void)
 {
 	uid_t uid = geteuid();
@@ -124,7 +124,7 @@ static int device(const char *path)
 	return fd;
 }
 
-/* The text of /proc/modules with the simulated driver. */
+/* File with the text of /proc/modules, with the simulated driver. */
 #define MODULES TREE "/modules"
 
 /* Writes the list of modules with amdgpu. rocminfo checks for the driver with libkmod, which reads
@@ -183,9 +183,9 @@ static void bind(const char *from, const char *to)
 }
 
 /*
- * For a pseudo-terminal the kernel searches for "pts" beside the ptmx that was opened
- * (devpts_acquire()). There is nothing beside a bind mount of the ptmx file alone, so ptmx is a
- * link into a second view of the host's whole /dev.
+ * Makes /dev/ptmx work. For a pseudo-terminal the kernel searches for "pts" beside the ptmx that
+ * was opened (devpts_acquire()). There is nothing beside a bind mount of the ptmx file alone, so
+ * ptmx is a link into a second view of the host's whole /dev.
  */
 static void keep_ptmx(void)
 {

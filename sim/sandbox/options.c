@@ -60,7 +60,7 @@ static void parse_scale(const char *text, double *out)
 		    SCALE_MIN, SCALE_MAX, text);
 }
 
-/* Parses a whole number from 1 to @most. Ends the process with @wanted, which describes it. */
+/* Parses a whole number from 1 to @most. For other text dies with the message @wanted. */
 static uint64_t parse_whole(const char *text, uint64_t most, const char *wanted)
 {
 	char *end;
@@ -189,7 +189,8 @@ static void load_profile(const struct sim_options *o, const char *gpu, struct pr
 	profile_check(profile);
 }
 
-/* Returns the first allowed kernel under which such a machine has the rule; -1 if there is none. */
+/* Returns the first kernel, of those that the command line allows, under which such a machine has
+ * the rule; -1 if there is none. */
 static int kernel_with_rule(const struct sim_options *o, const struct profile *profile,
 			    unsigned gpus)
 {

@@ -105,7 +105,8 @@ static void pci_config(const struct machine *m, const struct machine_gpu *gpu)
 	tree_bytes(pci_path(gpu->bus, "config"), header, sizeof(header));
 }
 
-/* mem_info_vram_used follows the allocations (sim/host/pages.c). The topology has one CPU node. */
+/* Writes the GPU's memory sizes and NUMA node. mem_info_vram_used follows the allocations later
+ * (sim/host/pages.c). The topology has one CPU node. */
 static void pci_memory(const struct machine *m, const struct machine_gpu *gpu)
 {
 	tree_file(pci_path(gpu->bus, "mem_info_vram_total"), "%" PRIu64 "\n",
@@ -114,7 +115,7 @@ static void pci_memory(const struct machine *m, const struct machine_gpu *gpu)
 	pci_text(gpu->bus, "numa_node", "0");
 }
 
-/* Only GPUs with several XCCs have partition modes (amdgpu_gfx.c). */
+/* Writes the partition mode. Only GPUs with several XCCs have modes (amdgpu_gfx.c). */
 static void partition_mode(const struct machine *m, const struct machine_gpu *gpu)
 {
 	if (m->profile->num_xcc == 1)

@@ -61,7 +61,7 @@ static const struct profile_key keys[] = {
 #include "sim/host/profile_keys.def"
 };
 
-/* Returns NULL if there is no such key. */
+/* Returns the key with this name, or NULL. */
 static const struct profile_key *find_key(const char *name)
 {
 	for (size_t i = 0; i < COUNT(keys); i++) {
@@ -81,8 +81,8 @@ static int store_word(uint32_t *field, const struct profile_key *key, const char
 	return -EINVAL;
 }
 
-/* Returns 0, -EINVAL (not a number of this kind, or not an allowed word) or -ERANGE (outside of
- * the key's range). */
+/* Stores the value of a key. Returns 0, -EINVAL (not a number of this kind, or not an allowed word)
+ * or -ERANGE (outside of the key's range). */
 static int store(struct profile *profile, const struct profile_key *key, const char *text)
 {
 	char *end;
@@ -242,8 +242,8 @@ void profile_check(const struct profile *p)
 		die(STATUS_USAGE, "%s", fault);
 }
 
-/* Of the SDMA engines of a partition, the driver (kfd_device.c) uses the first two for all copies
- * and the others, if any, for copies to peers. */
+/* Divides the SDMA engines among the partitions. Of those of a partition the driver (kfd_device.c)
+ * uses the first two for all copies and the rest, if any, for copies to peers. */
 static void share_sdma(struct profile *p, uint32_t partitions)
 {
 	uint32_t all = (p->num_sdma_engines + p->num_sdma_xgmi_engines) / partitions;
@@ -252,7 +252,7 @@ static void share_sdma(struct profile *p, uint32_t partitions)
 	p->num_sdma_xgmi_engines = all < 2 ? 0 : all - 2;
 }
 
-/* VMIDs of a partition in mode CPX. */
+/* Number of VMIDs of a partition in mode CPX. */
 #define VMIDS_CPX 6u
 
 struct profile profile_node(const struct profile *profile)

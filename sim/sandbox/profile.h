@@ -20,7 +20,7 @@
 void profile_load(const char *name, struct profile *out);
 /* Sets one key; @assignment is "KEY=VALUE". */
 void profile_set(struct profile *profile, const char *assignment);
-/* Checks whether the values, after all --set, are those of a possible GPU. */
+/* Ends kfdsim with a message if the values, after all --set, are not those of a possible GPU. */
 void profile_check(const struct profile *profile);
 
 /* Returns the names that --gpu accepts, in the order in which --break tries them; NULL
@@ -30,8 +30,7 @@ const char *profile_name(size_t index);
 /* Returns the properties of one node of the GPU: the profile itself, or its share in mode CPX. */
 struct profile profile_node(const struct profile *profile);
 
-/* Fills in `node` and `gpu`, which follow from the profile; the nodes come from the machine
- * (machine.h). */
+/* Fills in *out from the profile: `node` and `gpu`. The nodes come from the machine (machine.h). */
 void profile_to_sim(const struct profile *profile, struct sim_config *out);
 
 #endif

@@ -20,7 +20,8 @@
 
 #define NEW_ROOT TREE "/root"
 
-/* Creates a symbolic link with the same text. A link that has disappeared is no error. */
+/* Creates at `fake` a symbolic link with the text of `real`. If `real` has disappeared, does
+ * nothing. Returns 0 or a negative errno. */
 static int show_link(const char *real, const char *fake)
 {
 	char target[PATH_MAX];
@@ -118,8 +119,7 @@ void merge(const char *real, const char *fake, const char *const *opaque)
 	closedir(dir);
 }
 
-/* Checks that the directory can be a root: it must contain a system, that is, have a
- * directory /usr. */
+/* Stores the path of the new root. Dies unless it contains a system, that is, a directory /usr. */
 static void find_dir(struct root *root, const char *directory)
 {
 	char path[PATH_MAX + 8];
@@ -154,7 +154,7 @@ void root_find(struct root *root, const char *directory)
 		find_dir(root, directory);
 }
 
-/* Returns whether the path is the directory or below it. */
+/* Returns true if the path is the directory or below it. */
 static bool inside(const char *path, const char *directory)
 {
 	size_t n = strlen(directory);
@@ -210,7 +210,7 @@ static void bind_in(const struct root *root, const char *path)
 		fail("bind", path);
 }
 
-/* Returns whether a directory of the host needs a bind mount of its own. Directories below /dev,
+/* Returns true if a directory of the host needs a bind mount of its own. Directories below /dev,
  * /proc, /run and /sys are visible already. */
 static bool to_bind(const char *path)
 {

@@ -8,9 +8,9 @@
 #define STATUS_USAGE 2	     /* usage error */
 #define STATUS_IMPOSSIBLE 77 /* not possible on this machine */
 
-/* What end() calls first; NULL: nothing. */
+/* Function that end() calls first, or NULL. */
 extern void (*before_end)(void);
-/* Ends the process, when the reason has been printed. */
+/* Ends the process. The caller has printed the reason. */
 _Noreturn void end(int status);
 /* Prints "kfdsim: TEXT" and ends the process. */
 __attribute__((noreturn, format(printf, 2, 3))) void die(int status, const char *format, ...);

@@ -32,8 +32,8 @@
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
 
-/* Distinguishes "not found" from "not executable": execvp(3) also fails with EACCES if it is not
- * allowed to search one of the directories in PATH. */
+/* Returns true if PATH has a file of this name. This distinguishes "not found" from "not
+ * executable": execvp(3) also fails with EACCES if it may not search one of the directories. */
 static bool is_in_path(const char *name)
 {
 	const char *at = strchr(name, '/') ? NULL : getenv("PATH");
@@ -82,8 +82,8 @@ static int exit_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Reaps all children, including orphans, until the command ends; with wait_all, until
- * all have ended. */
+/* Reaps all children, including orphans, until the command has ended; with wait_all, until all have
+ * ended. Then exits with the command's exit status. */
 static _Noreturn void reap(pid_t command, bool wait_all)
 {
 	int result = STATUS_FAILED;
@@ -303,8 +303,8 @@ static void hand_on(const struct watch *watch, int command)
 		kill(watch->init->pid, SIGKILL);
 }
 
-/* The thread: forwards signals until the init process ends, then reaps it and makes `stop`
- * readable. Without the command's pidfd it only waits for the end. */
+/* Runs the watch thread: forwards signals until the init process ends, then reaps it and makes
+ * `stop` readable. Without the command's pidfd it only waits for the end. */
 static void *watch_main(void *arg)
 {
 	struct watch *watch = arg;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The KFD topology. The files and properties that the runtimes need were found by leaving each of
- * them out. Layout and names: the kernel's kfd_topology.c (6.12). Directory 0 is the CPU; node i of
- * the machine is directory i + 1.
+ * Writes the KFD topology. The files and properties that the runtimes need were found by leaving
+ * each of them out. Layout and names: the kernel's kfd_topology.c (6.12). Directory 0 is the CPU;
+ * node i of the machine is directory i + 1.
  */
 #include "sim/sandbox/machine.h"
 
@@ -29,9 +29,9 @@
 #define CACHE_INST 10
 #define ARRAYS_MAX 64u /* arrays beyond these are left out of the map */
 #define MAP_WORD 32u   /* flags per array in a sibling map */
-/* Links between the partitions of one GPU (SAME), and between partitions of two GPUs (OTHER). The
- * values are from the sysfs of real machines in mode CPX (named in sim/profiles/mi300x.ini), where
- * the latter have no bandwidth. */
+/* Weight and bandwidth of links between the partitions of one GPU (SAME), and weight of links
+ * between partitions of two GPUs (OTHER), which have no bandwidth. The values are from the sysfs of
+ * real machines in mode CPX (named in sim/profiles/mi300x.ini). */
 #define CPX_SAME_WEIGHT 13
 #define CPX_SAME_MB_PER_S 819200
 #define CPX_OTHER_WEIGHT 41
@@ -42,13 +42,14 @@ struct io_link {
 	uint32_t engines; /* mask of the SDMA engines for this link */
 };
 
-/* The SDMA engines for copies with the host. */
+/* Returns the mask of the SDMA engines for copies with the host. */
 static uint32_t host_engines(const struct profile *p)
 {
 	return (1u << p->num_sdma_engines) - 1;
 }
 
-/* The SDMA engines for copies to peers: the XGMI engines, or all if there are none. */
+/* Returns the mask of the SDMA engines for copies to peers: the XGMI engines, or all without
+ * these. */
 static uint32_t peer_engines(const struct profile *p)
 {
 	uint32_t all = (uint32_t)((1ull << (p->num_sdma_engines + p->num_sdma_xgmi_engines)) - 1);
@@ -56,7 +57,7 @@ static uint32_t peer_engines(const struct profile *p)
 	return p->num_sdma_xgmi_engines ? all & ~host_engines(p) : all;
 }
 
-/* Returns how node a of the machine reaches node b; false if only through the CPU. */
+/* Fills in *link for node a to node b. Returns false if there is only the way through the CPU. */
 static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct io_link *link)
 {
 	const struct profile *whole = m->profile;
@@ -168,8 +169,8 @@ static bool cu_in_use(const struct shape *s, unsigned array, unsigned slot)
 	return slot < at || slot >= at + gap;
 }
 
-/* Returns the first CU in use of a group, and the CUs in use as flags relative to it; -1 if
- * none is in use. */
+/* Returns the first CU in use of `n` CUs, or -1. Sets *flags to those in use, as bits from it
+ * on. */
 static int group_flags(const struct shape *s, unsigned array, unsigned from, unsigned n,
 		       unsigned *flags)
 {

@@ -25,7 +25,8 @@ struct dmabuf {
 	int watch;
 };
 
-/* Creates an open file for the caller. The inotify watch *@watch reports when it is gone. */
+/* Creates an empty file and returns an fd of it, or a negative errno. The inotify watch *@watch
+ * reports when the last fd is gone. */
 static int file_new(struct sim *sim, uint64_t bytes, int *watch)
 {
 	int memory = memfd_create("dmabuf", MFD_CLOEXEC), fd, r;

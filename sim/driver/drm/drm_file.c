@@ -148,8 +148,7 @@ void drm_file_unref(struct drm_file *file)
 	free(file);
 }
 
-/* The file's process has ended: frees its handles. The page table is freed when no KFD process uses
- * it any more. */
+/* Frees the handles of a file whose process has ended. The page table stays while it is in use. */
 static void file_end(struct drm_file *file)
 {
 	LIST_REMOVE(file, link);

@@ -49,8 +49,8 @@ int gem_va(struct call *call, struct drm_file *file);
 /* GEM_CLOSE: unmaps the buffer and drops its handle. Returns 0, or -EINVAL for an unknown
  * handle. */
 int gem_close(struct call *call, struct drm_file *file);
-/* GEM_OP: returns how the buffer was created; a new placement is accepted without effect. Returns
- * 0; -ENOENT: unknown handle; -EPERM; -EINVAL; -EFAULT. */
+/* GEM_OP: returns with which size and domains the buffer was created, or accepts a new placement
+ * without effect. Returns 0; -ENOENT: unknown handle; -EPERM; -EINVAL; -EFAULT. */
 int gem_op(struct call *call, struct drm_file *file);
 /* GEM_METADATA: stores or returns metadata of at most 256 bytes. Returns 0; -ENOENT: unknown
  * handle; -EINVAL; -ENOMEM. */
@@ -60,8 +60,8 @@ int gem_metadata(struct call *call, struct drm_file *file);
 int gem_userptr(struct call *call, struct drm_file *file);
 /* GEM_WAIT_IDLE: returns at once, because no buffer is ever busy. -ENOENT: unknown handle. */
 int gem_wait_idle(struct call *call, struct drm_file *file);
-/* PRIME_HANDLE_TO_FD: gives the caller a dmabuf (dmabuf.c). Returns 0; -EINVAL: bad flags; -ENOENT:
- * unknown handle; -EPERM: memory of the process; another negative errno. */
+/* PRIME_HANDLE_TO_FD: gives the caller a dmabuf fd of the buffer (dmabuf.c). Returns 0; -EINVAL:
+ * bad flags; -ENOENT: unknown handle; -EPERM: memory of the process; another negative errno. */
 int prime_handle_to_fd(struct call *call, struct drm_file *file);
 /* PRIME_FD_TO_HANDLE: returns the handle of a dmabuf's pages, the existing one if there is one.
  * Returns 0; -EBADF; -EINVAL: no dmabuf; -ENOMEM. */
@@ -70,15 +70,15 @@ int prime_fd_to_handle(struct call *call, struct drm_file *file);
 void gem_release(struct drm_file *file);
 
 /* ---- drm_info.c ---- */
-/* AMDGPU_INFO. Returns 0; -EINVAL for an unknown query or a bad pointer; -ENOENT for a sensor;
- * -EFAULT. */
+/* AMDGPU_INFO: answers one query about the GPU. Returns 0; -EINVAL for an unknown query or a bad
+ * pointer; -ENOENT for a sensor; -EFAULT. */
 int drm_info(struct call *call, struct drm_file *file);
 
 /* Stores @thing under the lowest free number. Returns the number (from 1), or -ENOMEM. */
 int number_take(struct numbered *numbered, void *thing);
 /* Returns the object with this number, or NULL. */
 void *number_find(const struct numbered *numbered, uint64_t number);
-/* Frees the number. Returns the object that it had, or NULL if the number was free. */
+/* Frees the number. Returns the object that was stored under it, or NULL if it was free. */
 void *number_give(struct numbered *numbered, uint64_t number);
 
 #endif

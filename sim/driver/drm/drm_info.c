@@ -71,7 +71,7 @@ static struct drm_amdgpu_info_firmware firmware(const struct sim *sim, uint32_t 
 
 	if (type == AMDGPU_INFO_FW_GFX_MEC)
 		f.ver = sim->config.node.fw_version;
-	return f; /* the others have no version here */
+	return f; /* all others have no version here */
 }
 
 union reply {
@@ -86,7 +86,8 @@ union reply {
 	char bytes[INFO_BYTES_MAX];
 };
 
-/* Queries about memory in use. Returns the bytes of the answer; -ENOENT: another query. */
+/* Answers the queries about sizes and use of memory. Returns the bytes of the answer, or -ENOENT if
+ * it is not such a query. */
 static int usage(const struct sim *sim, const struct node *node, uint32_t query, union reply *info)
 {
 	switch (query) {
@@ -110,8 +111,9 @@ static int usage(const struct sim *sim, const struct node *node, uint32_t query,
 	}
 }
 
-/* Other queries. Returns the bytes of the answer, or the driver's errno for something that does not
- * exist: no sensors without power management, no RAS, no BIOS, no video engines. */
+/* Answers the queries that usage() does not. Returns the bytes of the answer, or the driver's errno
+ * for an unknown query or something that does not exist: no sensors without power management, no
+ * RAS, no BIOS, no video engines. */
 static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply *info)
 {
 	const struct sim *sim = call->sim;

@@ -42,7 +42,7 @@ static int version(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* As the DRM core does on a render node: the caller counts as authenticated. */
+/* GET_CLIENT: answers as the DRM core does on a render node: the caller counts as authenticated. */
 static int get_client(struct call *call, struct drm_file *file)
 {
 	struct drm_client *a = (void *)call->data;

@@ -280,7 +280,7 @@ int prime_handle_to_fd(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* The same pages have one handle in a file, however often they are imported. */
+/* Pages have one handle in a file, however often they are imported. */
 int prime_fd_to_handle(struct call *call, struct drm_file *file)
 {
 	struct drm_prime_handle *a = (void *)call->data;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * syscall() and prctl(): waits that a program makes by system call number, and seccomp filters that
- * a program installs for itself. Such a filter gets a prefix that allows what this library needs.
+ * Replaces syscall() and prctl(): waits that a program makes by system call number, and seccomp
+ * filters that a program installs for itself. Such a filter gets a prefix that allows what this
+ * library needs.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -42,8 +43,8 @@ static long timed_futex(const long a[6])
 			   relative ? deadline_after(to_ns(t)) : deadline_of(clock, t));
 }
 
-/* futex_waitv() with an absolute time. If the program passes as many words as the kernel takes, no
- * word is left for the end of the time, and the kernel waits in real time. */
+/* Waits as futex_waitv(), and returns as raw(). If the program passes as many words as the kernel
+ * takes, no word is left for the end of the time, and the kernel waits in real time. */
 static long timed_futex_waitv(const long a[6])
 {
 	const struct timespec *t = (const struct timespec *)a[3];
@@ -58,8 +59,9 @@ static long timed_futex_waitv(const long a[6])
 			     deadline_of(clock, t));
 }
 
-/* Returns as the C library does. Only select() writes what is left of the time: the time of the
- * other calls may lie in read-only memory, which the kernel tolerates. */
+/* Calls this library's replacement of a C library function that waits, and returns as it does. Only
+ * select() writes what is left of the time: the time of other calls may lie in read-only memory,
+ * which the kernel tolerates. */
 static long wait_for_events(long nr, const long a[6])
 {
 	const struct timespec *t = (const struct timespec *)(nr == SYS_ppoll ? a[2] : a[3]);
@@ -89,8 +91,8 @@ static long wait_for_events(long nr, const long a[6])
 	}
 }
 
-/* Calls @wait without being a cancellation point, because syscall() is none but these functions
- * are. Returns the result or a negative errno. */
+/* Calls @wait with cancellation disabled: the functions that it calls are cancellation points, and
+ * syscall() is none. Returns the result or a negative errno. */
 static long uncancelled(long (*wait)(long nr, const long a[6]), long nr, const long a[6])
 {
 	int state;
@@ -117,8 +119,8 @@ static long sleep_by_number(long nr, const long a[6])
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                           \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* Prefix of a program's filter. A call that it does not allow goes on to the program's filter,
- * which follows it. */
+/* Prefix of a program's seccomp filter, which allows the calls of this library. Any other call goes
+ * on to the program's filter, which follows. */
 static const struct sock_filter ours[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 27),

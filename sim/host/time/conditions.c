@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Condition variables, implemented anew in the program's pthread_cond_t. glibc waits inside its own
- * functions, where no other symbol can be put in between. So none of its functions may work on the
- * same object, and all of them are replaced here.
+ * functions, where this library cannot replace a call. So all of glibc's functions are replaced:
+ * none of them may work on the same object.
  *
  * A wait sleeps while `sequence` has the value that it had when the mutex was released; signal and
  * broadcast change it. A wait may end without a signal, as POSIX allows. All zero is
@@ -51,8 +51,8 @@ static long futex_of(const struct condition *c, uint32_t *word, int command, uin
 		   0, 0);
 }
 
-/* POSIX allows destroying the condition, and reusing its memory, as soon as the waiters were woken.
- * They may not have left yet, so wait for them. */
+/* Waits until all waiters have left: POSIX allows destroying the condition, and reusing its memory,
+ * as soon as they were woken. */
 EXPORT int pthread_cond_destroy(pthread_cond_t *cond)
 {
 	struct condition *c = in(cond);
@@ -81,7 +81,7 @@ struct condition_waiter {
 	pthread_mutex_t *mutex;
 };
 
-/* Ends a wait; the condition is not accessed afterwards. */
+/* Takes a waiter off the count. The condition must not be accessed afterwards. */
 static void sign_off(struct condition *c)
 {
 	bool shared = c->shared;
@@ -91,7 +91,7 @@ static void sign_off(struct condition *c)
 		    INT_MAX, 0, 0, 0);
 }
 
-/* Cleanup of a wait; runs also if the thread is cancelled in it. */
+/* Ends a wait and takes the mutex again, also if the thread is cancelled in the wait. */
 static void leave(void *arg)
 {
 	const struct condition_waiter *waiter = arg;
@@ -139,7 +139,7 @@ EXPORT_AS(int, pthread_cond_timedwait,
 	   const struct timespec *restrict at),
 	  pthread_cond_clockwait(cond, mutex, in(cond)->clock, at))
 
-/* The functions of threads.h. */
+/* Functions of C11 threads.h, by those above. */
 #define COND(cond) ((pthread_cond_t *)(void *)(cond))
 #define MUTEX(mutex) ((pthread_mutex_t *)(void *)(mutex))
 EXPORT_AS(int, cnd_init, (cnd_t * cond), thrd_result(pthread_cond_init(COND(cond), NULL)))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waits for signals of the HSA runtime. An active wait of the runtime measures its time-out by the
- * processor's time stamp counter, which is not virtual, and polls memory meanwhile, so virtual time
- * would stand still for as long as it lasts. Here the thread sleeps instead, and checks the signal
- * whenever a GPU has written to memory, and from time to time, because another thread may have
- * written it.
+ * Replaces the waits for signals of the HSA runtime. An active wait of the runtime measures its
+ * time-out by the processor's time stamp counter, which is not virtual, and polls memory meanwhile,
+ * so virtual time would stand still for as long as it lasts. Here the thread sleeps instead, and
+ * checks the signal whenever a GPU has written to memory, and from time to time, because another
+ * thread may have written it.
  *
  * A wait that may block is left to the runtime, repeatedly until the time is over. The prototypes
  * are those of hsa.h, where a signal is a 64-bit handle; this library is not linked with the
@@ -32,7 +32,7 @@ int64_t hsa_signal_wait_relaxed(uint64_t, unsigned, int64_t, uint64_t, unsigned)
 int64_t hsa_signal_wait_acquire(uint64_t, unsigned, int64_t, uint64_t, unsigned);
 int64_t hsa_signal_wait_scacquire(uint64_t, unsigned, int64_t, uint64_t, unsigned);
 
-/* Finds a function of the runtime, also if the runtime was loaded with RTLD_LOCAL. */
+/* Returns a function of the runtime, also if that was loaded with RTLD_LOCAL, or NULL. */
 static void *runtime(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name), *handle;
@@ -66,7 +66,7 @@ static load_function *find_load(void)
 	return load;
 }
 
-/* Waits until the condition is met or until @until, ns. Returns the last value. */
+/* Polls until the condition is met or until @until, ns. Returns the last value of the signal. */
 static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, uint64_t until)
 {
 	load_function *load = find_load();
@@ -81,7 +81,7 @@ static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, 
 	}
 }
 
-/* Returns the time-out to pass to the runtime: shorter, the nearer the end is. */
+/* Returns the time-out to pass to the runtime: the nearer the end is, the shorter. */
 static uint64_t part_of(uint64_t timeout_ns)
 {
 	uint64_t part = timeout_ns / BLOCK_PARTS;
@@ -92,9 +92,9 @@ static uint64_t part_of(uint64_t timeout_ns)
 }
 
 /*
- * Waits by the runtime's function. The runtime measures its time-out, too, by the processor's
- * counter, which seems fast to it (clocks.c) but runs in real time. It therefore returns early; or
- * after a wait in the driver that takes only virtual time it begins another one and is late. So the
+ * Waits by the runtime's function. The runtime measures its time-out by the processor's counter,
+ * which seems fast to it (clocks.c) but runs in real time. It therefore returns early; or after a
+ * wait in the driver that takes only virtual time it begins another wait and is late. So the
  * runtime gets a part of the time at once, and none of the last BLOCK_MIN_NS, because the driver
  * waits in whole milliseconds.
  */

@@ -14,8 +14,8 @@
 #define WAITV_32 2u	   /* FUTEX_32 */
 #define WAITV_PRIVATE 128u /* FUTEX_PRIVATE_FLAG */
 
-/* Data of the calling thread. `tid` shows whether it is valid: a child of fork() has a copy of its
- * parent's. */
+/* Data of the calling thread. If `tid` is another thread's, the data is not valid: a child of
+ * fork() has a copy of its parent's. */
 static __thread struct {
 	pid_t tid;
 	struct time_slot *slot;
@@ -44,9 +44,8 @@ static struct time_page *map_page(void)
 	return NULL;
 }
 
-/* The first call may come before this library's constructor, from the constructor of another
- * library. Two threads that map the page at the same time get two mappings of one page, which does
- * no harm. */
+/* The first call may come from the constructor of another library, before this library's own. Two
+ * threads that map the page at the same time get two mappings of one page, which does no harm. */
 struct time_page *time_page(void)
 {
 	struct time_page *page;
@@ -127,7 +126,7 @@ const struct next_calls *next(void)
 	return &found;
 }
 
-/* Maps the page before the program can close, hide or forbid what is needed for it. */
+/* Maps the page, before the program can close, hide or forbid what that needs. */
 __attribute__((constructor)) static void start(void)
 {
 	time_page();
@@ -203,8 +202,8 @@ long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f)
 	return r;
 }
 
-/* Returns true if the file is an event file descriptor: the program may have put another file in
- * its place. */
+/* Returns true if @fd is an event file descriptor of this library; the program may have another
+ * there. */
 static bool is_event(int fd)
 {
 	return fd >= 0 && raw(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) == TIME_EVENT_SIGNAL;
@@ -228,9 +227,8 @@ uint64_t deadline_after(uint64_t ns)
 	return ns < NEVER - now ? now + ns : NEVER;
 }
 
-/* Sleeps on the slot's futex. The time-out is never over. It is passed because without one the
- * kernel would restart the wait after a signal handler with SA_RESTART, whereas a sleep has to end
- * then. */
+/* Sleeps on the slot's futex, with a time-out that is never over: without one the kernel would
+ * restart the wait after a signal handler with SA_RESTART, whereas a sleep has to end then. */
 static long wait_due(const struct waiting *waiting, bool cancellable)
 {
 	static const struct timespec never = {1ll << 31, 0};
@@ -288,9 +286,9 @@ void charge_wake(void)
 	charge(time_page()->wake_ns);
 }
 
-/* Waits on the words and on the thread's own `due`. That one is the first, because the kernel
- * returns the last of several words that were woken, and a wake at a word of the program must not
- * be lost. */
+/* Waits on the words and on the thread's own `due`, which comes first, because the kernel returns
+ * the last of several words that were woken, and a wake at a word of the program must not be
+ * lost. */
 static long wait_all(const struct waiting *waiting, const struct futex_word *words, unsigned n)
 {
 	struct futex_word all[FUTEX_WORDS_MAX];
@@ -306,8 +304,8 @@ static long wait_all(const struct waiting *waiting, const struct futex_word *wor
 	return r < 0 ? r : -EAGAIN;
 }
 
-/* Compares the words without a system call: a thread that waits in the kernel even for a moment
- * would count as asleep. */
+/* Returns -EAGAIN if a word has another value than it should, else 0. Makes no system call: a
+ * thread that waits in the kernel even for a moment would count as asleep. */
 static long init_once(const struct futex_word *words, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Internal interface of the time library: the shared page, the slot of the calling thread, raw
- * system calls, and waits in virtual time.
+ * Internal interface of the time library (libkfdsim-time.so): the shared page, the slot of the
+ * calling thread, raw system calls, and waits in virtual time.
  *
  * The library is loaded into every process of the simulation. It allocates no memory (except for a
  * poll of more than 64 file descriptors, and for the helper threads of timers), opens no file after
@@ -47,8 +47,8 @@
 /* Returns the shared page, mapped at the first call; NULL: this process has no virtual time. */
 struct time_page *time_page(void);
 
-/* A system call by number, without libc. Returns the kernel's result, which is a negative errno on
- * failure. x86-64 only. */
+/* Makes a system call by number, without libc. Returns the kernel's result, which is a negative
+ * errno on failure. x86-64 only. */
 static inline long raw(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
@@ -127,7 +127,7 @@ bool wait_begin(struct waiting *waiting, uint64_t deadline_ns, enum time_wait wa
 void wait_end(const struct waiting *waiting);
 /* Returns true if the supervisor has ended the wait. */
 bool wait_is_due(const struct waiting *waiting);
-/* As raw(), and a cancellation point. */
+/* Makes a system call as raw() does, and is a cancellation point. */
 long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f);
 /* Returns the event file descriptor of the calling thread, which becomes readable when its wait is
  * due, or -1. @lost: the number that turned out to be unusable and is to be replaced; -1: none. */
@@ -151,8 +151,8 @@ void charge_wake(void);
  * Returns 0, or -EINTR if a signal handler has run. */
 int sleep_until(uint64_t deadline_ns, enum time_wait wait);
 
-/* One pause of a loop that tries something again and again until @until_ns: sleeps for *@pause_ns,
- * and doubles it for the next call while it is below @most_ns. Returns as sleep_until(). */
+/* Pauses in a loop that tries something again and again until @until_ns: sleeps for *@pause_ns, and
+ * doubles it for the next call while it is below @most_ns. Returns as sleep_until(). */
 int sleep_pause(uint64_t *pause_ns, uint64_t most_ns, uint64_t until_ns, enum time_wait wait);
 
 /* Returns the next pause of a thread that spins: @least_ns at first (@last_ns is 0), then twice the
@@ -164,9 +164,8 @@ static inline uint64_t spin_step(uint64_t last_ns, uint64_t least_ns, uint64_t m
 	return step < most_ns ? step : most_ns;
 }
 
-/* futex(2) in virtual time: waits while *@word is @value, until @deadline_ns (NEVER: without an
- * end). @shared: the word is used by several processes.
- * Returns 0, -EAGAIN, -EINTR or -ETIMEDOUT. */
+/* Waits as futex(2), in virtual time, while *@word is @value, until @deadline_ns (may be NEVER).
+ * @shared: the word is used by several processes. Returns 0, -EAGAIN, -EINTR or -ETIMEDOUT. */
 int futex_until(uint32_t *word, uint32_t value, bool shared, uint64_t deadline_ns);
 
 /* struct futex_waitv of Linux 5.16; system headers may lack it. */
@@ -176,20 +175,19 @@ struct futex_word {
 };
 #define FUTEX_WORDS_MAX 128u
 
-/* futex_waitv(2) in virtual time, on @n words, fewer than FUTEX_WORDS_MAX.
- * Returns the index of a word at which the thread was woken, or a negative errno. */
+/* Waits as futex_waitv(2), in virtual time, on @n words, fewer than FUTEX_WORDS_MAX. Returns the
+ * index of a word at which the thread was woken, or a negative errno. */
 long futexes_until(const struct futex_word *words, unsigned n, uint64_t deadline_ns);
 
-/* ppoll(2) until @until (CLOCK_MONOTONIC, ns) in virtual time. @fds is an array of struct pollfd;
- * @mask may be NULL.
- * Returns the number of ready file descriptors, 0 when the time is over, or a negative errno. */
+/* Waits as ppoll(2), until @until (CLOCK_MONOTONIC, ns) in virtual time. @fds is an array of struct
+ * pollfd; @mask may be NULL. Returns the number of ready fds, 0 at @until, or a negative errno. */
 struct pollfd;
 long poll_until(struct pollfd *fds, unsigned long n, uint64_t until, const sigset_t *mask);
 
 /* Counts a reading of the clock with weight @weight. A thread that reads the clock again and again
  * while no time passes would stop the simulation, so it sleeps until the next event (clocks.c). */
 void clock_read(unsigned weight);
-/* The calling thread has slept in a regular wait, so it does not spin: resets the count. */
+/* Resets the count of clock_read(), because the calling thread has slept in a regular wait. */
 void clock_waited(void);
 
 /* ---- the C library's own functions, for calls that are not in virtual time ---- */
@@ -200,9 +198,9 @@ struct next_calls {
 #undef NEXT
 };
 
-/* Returns the table. It is filled when the library starts, or earlier if a constructor of another
- * library makes such a call. It is not filled later, because dlsym() must not run in a signal
- * handler. Any thread. */
+/* Returns the table of these functions. It is filled when the library starts, or earlier if a
+ * constructor of another library makes such a call. It is not filled later, because dlsym() must
+ * not run in a signal handler. Any thread. */
 const struct next_calls *next(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Timed waits for a semaphore, a lock or the end of a thread. A semaphore is waited for in the same
- * way as in glibc, because its layout is part of glibc's ABI. The others are rare, and are tried
- * again and again with pauses of virtual time.
+ * Replaces timed waits for a semaphore, a lock or the end of a thread. A semaphore is waited for in
+ * the same way as in glibc, because its layout is part of glibc's ABI. All other waits are rare,
+ * and are tried again and again with pauses of virtual time.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,7 +20,7 @@ struct semaphore {
 };
 #define ONE_WAITER (1ull << 32)
 
-/* Cleanup of a wait; runs also if the thread is cancelled in it. */
+/* Takes a waiter off the semaphore's count, also if the thread is cancelled in the wait. */
 static void leave(void *semaphore)
 {
 	struct semaphore *s = semaphore;
@@ -88,7 +88,7 @@ static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock
 	return r;
 }
 
-/* As try_cancellable(), but no cancellation point: waiting for a lock is none. */
+/* As try_cancellable(), but is no cancellation point, because waiting for a lock is none. */
 static int try_until(int (*attempt)(void *), void *object, clockid_t clock,
 		     const struct timespec *at)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waits for file descriptors until a time: the thread's event file descriptor is polled beside
- * them, without a time-out. An epoll file descriptor is polled itself; select() becomes a poll();
- * sigtimedwait() polls a signalfd.
+ * Replaces waits for file descriptors with a time-out: the thread's event file descriptor is polled
+ * beside them, without a time-out. An epoll file descriptor is polled itself; select() becomes a
+ * poll(); sigtimedwait() polls a signalfd.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -154,7 +154,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int ms)
 	return ppoll(fds, n, ms < 0 ? NULL : &t, NULL);
 }
 
-/* Names that the headers use instead with _FORTIFY_SOURCE. */
+/* Names that headers use instead of poll() and ppoll() with _FORTIFY_SOURCE. */
 int __poll_chk(struct pollfd *, nfds_t, int, size_t);
 int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
 void __chk_fail(void) __attribute__((noreturn));
@@ -260,7 +260,7 @@ static int mark_set(fd_set *set, const struct pollfd *fd, short events)
 }
 
 /* Returns true if the poll has ended only for events that the sets do not contain, and leaves out
- * the file descriptors that have them. */
+ * (LEFT_OUT()) the file descriptors that have such events. */
 static bool is_for_nothing(struct pollfd *fds, nfds_t n, const fd_set *r, const fd_set *w,
 			   const fd_set *x)
 {
@@ -328,7 +328,7 @@ EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec
 	return (int)returned(select_until(n, r, w, x, deadline_after(to_ns(t)), mask));
 }
 
-/* Linux writes the time that is left to *t, so this function does it, too. */
+/* Writes the time that is left to *t, as Linux does. */
 EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *t)
 {
 	uint64_t until, now;

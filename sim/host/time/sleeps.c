@@ -23,7 +23,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 {
 	if (clock == CLOCK_THREAD_CPUTIME_ID)
 		return EINVAL;
-	/* The kernel refuses the other clocks, or they count CPU time, which is the host's. */
+	/* The kernel refuses all other clocks, or they count CPU time, which is the host's. */
 	if (!time_page() || !clock_can_wake(clock))
 		return (int)-raw_cancellable(SYS_clock_nanosleep, clock, flags, (long)t, (long)left,
 					     0, 0);

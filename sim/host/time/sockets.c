@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Time-outs of sockets (SO_RCVTIMEO, SO_SNDTIMEO) in virtual time. The kernel stores them in the
- * socket and applies them in real time, so these functions never wait in the kernel: they try, and
- * poll until the virtual time is over. Calls that are not replaced (splice(), the C library's own
- * streams) have the kernel's real time.
+ * Applies the time-outs of sockets (SO_RCVTIMEO, SO_SNDTIMEO) in virtual time. The kernel stores
+ * them in the socket and applies them in real time, so these functions never wait in the kernel:
+ * they try, and poll until the virtual time is over. Calls that are not replaced (splice(), the C
+ * library's own streams) have the kernel's real time.
  *
  * The values are read from the kernel, which counts in ticks of 1 to 10 ms and rounds up. So the
  * kernel also determines what applies to a socket after dup(), fork(), execve() and passing it to
@@ -95,7 +95,7 @@ static long wait_again(struct wait *wait)
 	return r > 0 ? 0 : r < 0 ? r : -EAGAIN;
 }
 
-/* sendmsg(2) or recvmsg(2), selected by @nr, without waiting in the kernel. */
+/* Calls sendmsg(2) or recvmsg(2) (@nr) without waiting in the kernel. Returns as raw(). */
 static long try_message(long nr, int fd, struct msghdr *message, int flags)
 {
 	return raw(nr, fd, (long)message, flags | MSG_DONTWAIT, 0, 0, 0);
@@ -159,7 +159,8 @@ static long move_all(long nr, struct wait *wait, struct msghdr *message, int fla
 	return done ? (long)done : r;
 }
 
-/* Transfers once: for sockets other than streams, and for streams where less is enough. */
+/* Transfers once, after a wait if necessary: for sockets other than streams, and if less is
+ * enough. */
 static long move_once(long nr, struct wait *wait, struct msghdr *message, int flags)
 {
 	long r;
@@ -242,7 +243,7 @@ static ssize_t read_charged(int fd, void *buffer, size_t n)
 	return r;
 }
 
-/* A read of 0 bytes does not wait. */
+/* Reads in virtual time from a socket with a time-out. A read of 0 bytes does not wait. */
 EXPORT ssize_t read(int fd, void *buffer, size_t n)
 {
 	if (any_times() && n && time_of(fd, SO_RCVTIMEO, 0))
@@ -310,8 +311,8 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int n)
 	return ns ? send_out(fd, &message, 0, ns) : next()->writev(fd, parts, n);
 }
 
-/* There is no flag for an accept() that does not wait. If another thread takes the connection
- * between the poll and the call, the call waits in real time. */
+/* Polls first, because there is no flag for an accept() that does not wait. If another thread takes
+ * the connection between the poll and the call, the call waits in real time. */
 EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict length, int flags)
 {
 	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, 0) : 0;
@@ -371,7 +372,7 @@ EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length)
 	return next()->connect(fd, to, length);
 }
 
-/* The time-out is checked after each message, as in Linux. */
+/* Checks the time-out *t after each message, as Linux does. */
 EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *t)
 {
 	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0, until;

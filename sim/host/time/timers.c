@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Timers of the virtual clocks: timer file descriptors, ITIMER_REAL and POSIX timers. The
+ * Replaces timers of the virtual clocks: timer file descriptors, ITIMER_REAL and POSIX timers. The
  * supervisor keeps and fires them (page.h), so this library has no state of them. Timers of
  * CPU time are the host's, as the clocks of CPU time are.
  *
@@ -79,8 +79,8 @@ static long get(enum time_space space, uint64_t number, struct itimerspec *now)
 	return 0;
 }
 
-/* The kernel checks the arguments; its file descriptor is then closed and replaced by one of the
- * supervisor. */
+/* Has the kernel check the arguments and create a file descriptor, which is closed and replaced by
+ * one of the supervisor. */
 EXPORT int timerfd_create(clockid_t clock, int flags)
 {
 	long fd = raw(SYS_timerfd_create, clock, flags, 0, 0, 0, 0), made;
@@ -93,8 +93,7 @@ EXPORT int timerfd_create(clockid_t clock, int flags)
 	return made < 0 ? (int)returned(made) : (int)(made & INT32_MAX);
 }
 
-/* -ENOENT from set() means that the file descriptor is not one of the supervisor; then it is the
- * kernel's. */
+/* If set() returns -ENOENT, the file descriptor is not one of the supervisor but the kernel's. */
 EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
 	long r = -ENOENT;
@@ -122,8 +121,8 @@ static bool is_valid_timeval(const struct timeval *t)
 	return t->tv_sec >= 0 && t->tv_usec >= 0 && t->tv_usec < 1000000;
 }
 
-/* Converts to microseconds. Time that is left is never rounded to 0, which would mean that the
- * timer is not armed. */
+/* Converts nanoseconds to microseconds. Time that is left is never rounded to 0, which would mean
+ * that the timer is not armed. */
 static struct itimerval val_of(const struct itimerspec *t)
 {
 	struct itimerval v = {{t->it_interval.tv_sec, t->it_interval.tv_nsec / 1000},
@@ -134,7 +133,7 @@ static struct itimerval val_of(const struct itimerspec *t)
 	return v;
 }
 
-/* As get() for ITIMER_REAL, which exists once it was set: until then it is all zero. */
+/* Calls get() for ITIMER_REAL, which exists once it was set: until then it is all zero. */
 static long get_real(struct itimerspec *now)
 {
 	long r = get(TIME_SPACE_REAL, 0, now);
@@ -187,7 +186,7 @@ EXPORT int getitimer(__itimer_which_t which, struct itimerval *now)
 	return (int)returned(r);
 }
 
-/* The time that was left is rounded as in Linux, and never to 0. */
+/* Returns the time that was left, rounded as in Linux and never to 0. */
 EXPORT unsigned alarm(unsigned seconds)
 {
 	const struct itimerspec new = {{0}, {(time_t)seconds, 0}};

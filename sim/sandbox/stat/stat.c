@@ -35,7 +35,8 @@
 #define KFD_MAJOR 235
 #define RENDER "/renderD"
 
-/* The simulation's device files. All render nodes are names of one file. Zero: there is none. */
+/* The simulation's device files, by device and inode number. All render nodes are names of one
+ * file. Zero: there is none. */
 static struct device_file {
 	dev_t dev;
 	ino_t ino;
@@ -49,7 +50,7 @@ static void find(struct device_file *file, const char *path)
 		*file = (struct device_file){.dev = st.st_dev, .ino = st.st_ino};
 }
 
-/* Reads the files before the program can change its root. */
+/* Finds the inodes of the device files, before the program can change its root. */
 __attribute__((constructor)) static void start(void)
 {
 	int saved = errno;
@@ -64,7 +65,7 @@ static bool is(const struct device_file *file, dev_t dev, ino_t ino)
 	return file->ino && file->ino == ino && file->dev == dev;
 }
 
-/* Reads the path under which @fd was opened; empty if that is unknown. */
+/* Writes the path under which @fd was opened; empty if that is unknown. */
 static void path_of_fd(int fd, char *path, size_t size)
 {
 	char link[32];
@@ -86,7 +87,7 @@ static unsigned minor_of_fd(int fd)
 	return name ? (unsigned)strtoul(name + strlen(RENDER), NULL, 10) : 0;
 }
 
-/* As the arguments of fstatat(). */
+/* Returns the minor number of the render node that these arguments of fstatat() name; 0: none. */
 static unsigned minor_of(int dir, const char *path, int flags)
 {
 	unsigned number;
@@ -102,7 +103,7 @@ static unsigned minor_of(int dir, const char *path, int flags)
 	return number;
 }
 
-/* Returns the number of the device that is behind a regular file; 0: it is none. */
+/* Returns the device number that stands for a regular file; 0: the file is no device. */
 static dev_t device(dev_t dev, ino_t ino, int dir, const char *path, int flags)
 {
 	int saved = errno;
@@ -117,7 +118,7 @@ static dev_t device(dev_t dev, ino_t ino, int dir, const char *path, int flags)
 	return number ? makedev(DRM_MAJOR, number) : 0;
 }
 
-/* All functions but statx(). */
+/* Implements all replaced stat functions but statx(). */
 static int stat_at(int dir, const char *path, struct stat *st, int flags)
 {
 	dev_t number;
@@ -170,15 +171,15 @@ static int stat_fs(int fd, struct statfs *st)
 	return 0;
 }
 
-/* Defines a function of the C library by its name there. */
+/* Defines a function of the C library by its name there; the name in C has a `_` appended. */
 #define NAMED(name, arguments, call)                                                               \
 	EXPORT int name##_ arguments __asm__(#name);                                               \
 	EXPORT int name##_ arguments                                                               \
 	{                                                                                          \
 		return call;                                                                       \
 	}
-/* Each has a second name for 64-bit sizes, which are the only ones here, and names with a version
- * of the structure for programs that were built before glibc 2.33. */
+/* Defines a function with its second name for 64-bit sizes, which are the only ones here. There are
+ * also names with a version of the structure for programs that were built before glibc 2.33. */
 #define PAIR(name, arguments, call)                                                                \
 	NAMED(name, arguments, call)                                                               \
 	NAMED(name##64, arguments, call)
