@@ -206,8 +206,8 @@ static bool is_r_debug(void *arg, const char *name, uint64_t value)
 	return true;
 }
 
-/* The list's address is the value of _amdgpu_r_debug in the runtime's library file plus the address
- * at which the process has mapped the library. */
+/* Returns the value of _amdgpu_r_debug in the runtime's library file plus the address at which the
+ * process has mapped the library. */
 uint64_t codeobj_r_debug(struct process *process)
 {
 	char path[48], line[4200], *at;

@@ -45,7 +45,7 @@ static int interpreter(struct queue *queue, struct pm4 **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* A unit while it is collected. */
+/* A run of packets (see the head of this file) while it is collected. */
 struct packet_batch {
 	struct pm4_code code; /* what is left of the code */
 	uint32_t taken;	      /* dwords in the unit so far */
@@ -214,8 +214,8 @@ static void take_run(struct queue *queue, struct packet_batch *batch)
 	}
 }
 
-/* Collects the next unit (see above). Sets *@taken to its dwords and @enters to the words that
- * describe the indirect buffer which it enters. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
+/* Collects the next unit (see the head of this file). Sets *@taken to its dwords and @enters to the
+ * words of the indirect buffer that it enters. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		uint32_t *enters)
 {
@@ -255,8 +255,8 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	return 0;
 }
 
-/* Passes the next unit to the GPU model, and enters the indirect buffer that it names. Returns 0 or
- * a negative errno; then the same unit comes next. */
+/* Passes the next unit (see the head of this file) to the GPU model, and enters the indirect buffer
+ * that it names. Returns 0, or a negative errno without having advanced. */
 static int next_batch(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};

@@ -152,7 +152,7 @@ static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
 			    bytes);
 }
 
-/* Starts the copy or fill of DMA_DATA, or returns 0 without memory. Returns as move_begin(). */
+/* Starts the copy or fill of a DMA_DATA packet. Returns as move_begin(), or 0 for no memory. */
 static int dma_data(struct queue *queue, const uint32_t *d)
 {
 	enum { ADDRESS = 0, GDS = 1, DATA = 2, L2 = 3 };

@@ -281,7 +281,7 @@ static void info_failed(struct process *target, struct runlist_update *update)
 	session_clear(target);
 }
 
-/* Called at the end of ENABLE's runlist update. */
+/* Ends an ENABLE after its runlist update: wakes the DESTROY_QUEUE calls that can continue. */
 static void enabled(struct runlist_update *update)
 {
 	struct process *target = update->process;

@@ -208,8 +208,8 @@ static bool resume_one(struct queue *queue)
 	return rule_holds(sim, RULE_resume_counts_the_never_suspended);
 }
 
-/* Returns true if the call names the queue. Sets *@at to the queue's entry, if there is an
- * array. */
+/* Returns true if the SUSPEND or RESUME call names the queue. Sets *@at to the queue's entry in the
+ * array of ids, if there is one. */
 static bool named(const struct runlist_update *update, const struct queue *queue, uint32_t *at)
 {
 	const struct sim *sim = update->sim;
@@ -265,8 +265,9 @@ static int array(struct call *call, struct runlist_update *update, uint64_t addr
 	return CALL_PENDING;
 }
 
-/* The register field has 8 bits. For a period of 0 the driver writes 1. Linux 7.3 checks whether
- * the firmware accepts a 0, but then does not write the field at all, so that the default stays. */
+/* Limits the period to the 8 bits of the register. For a period of 0 the driver writes 1. Linux 7.3
+ * checks whether the firmware accepts a 0, but then does not write the field at all, so that the
+ * default stays. */
 uint32_t debug_grace(const struct sim *sim, uint32_t wanted)
 {
 	const struct profile *chip = &sim->config.node;

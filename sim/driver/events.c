@@ -205,7 +205,7 @@ static uint32_t slots_n(const struct process *process)
 	return n < EVENT_PAGE_SLOTS ? (uint32_t)n : EVENT_PAGE_SLOTS;
 }
 
-/* As in the driver, all ones mean that a slot was not written, and other values do not matter. */
+/* Handles slots as the driver: only whether one was written matters (all ones: it was not). */
 void event_interrupt(struct process *process, uint32_t context_id)
 {
 	volatile uint64_t *slot = slots(process);

@@ -28,7 +28,7 @@ static pid_t parent_of(pid_t pid)
 	return proc_status_number(pid, "\nPPid:");
 }
 
-/* The simulation's own user namespace corresponds to the host's on real hardware. */
+/* Compares with the simulation's user namespace, which stands for the host's on real hardware. */
 bool caller_capable(const struct call *call, uint64_t any_of)
 {
 	char status[PROC_STATUS_BYTES];
@@ -63,7 +63,7 @@ static bool is_older(pid_t pid, pid_t than)
 	       (a.started == b.started && pid < than && !is_descendant(pid, than));
 }
 
-/* Returns true if the process has an fd of the device with this mark. */
+/* Returns true if the process has an fd of the device with this file position (mark). */
 static bool holds(const struct sim *sim, pid_t pid, off_t mark)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -176,7 +176,7 @@ bool process_owns(struct process *process, const struct caller_file *file)
 	       !rule_holds(sim, RULE_passed_descriptor_is_ebadf);
 }
 
-/* A child of vfork() runs in its parent's memory without being its parent. */
+/* Detects a child of vfork(), which runs in its parent's memory without being its parent. */
 pid_t process_lender(pid_t tid)
 {
 	pid_t pid = proc_status_number(tid, "\nTgid:"), parent;

@@ -64,9 +64,9 @@ void smi_process(struct process *process, uint32_t node, bool start);
 void smi_process_end(struct process *process);
 /* Sends the event before a reset of the node's GPU or, with @done, after it. */
 void smi_gpu_reset(struct sim *sim, uint32_t node, bool done, const char *cause);
-/* Frees the clients whose fd was closed. */
+/* Frees the SMI clients whose fd was closed. */
 void smi_sweep(struct sim *sim);
-/* Frees all clients. */
+/* Frees all SMI clients. */
 void smi_stop(struct sim *sim);
 
 /* ---- debugfs.c: /sys/kernel/debug/kfd ---- */
@@ -83,9 +83,9 @@ void debugfs_changed(struct sim *sim);
 /* Passes a copy of the state to the writer thread if the texts are outdated and at least 20 ms have
  * passed since it last did so. In virtual time writes the texts itself. */
 void debugfs_update(struct sim *sim, uint64_t now_ns);
-/* For the writer thread. debugfs_pending(), under the thread's lock, returns true if texts are to
- * be written. debugfs_take(), under the lock, takes over the copy of the state; debugfs_write()
- * writes the texts from it, without the lock. */
+/* Are called by the writer thread. debugfs_pending(), under the thread's lock, returns true if
+ * texts are to be written. debugfs_take(), under the lock, takes over the copy of the state;
+ * debugfs_write() writes the texts from it, without the lock. */
 bool debugfs_pending(const struct sim *sim);
 void debugfs_take(struct sim *sim);
 void debugfs_write(struct sim *sim);

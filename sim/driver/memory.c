@@ -24,8 +24,8 @@
 
 #define HANDLE(gpu_id, id) ((uint64_t)(gpu_id) << 32 | (id))
 
-/* The runtime adds the queue's doorbell to this offset and applies a wide mask to the sum, so
- * doorbells may only differ in the bits below KFD_SLOT_SHIFT. The two top bits of the hardware's
+/* Returns an offset that differs between processes only in bits below KFD_SLOT_SHIFT: the runtime
+ * adds the queue's doorbell and applies a wide mask to the sum. The two top bits of the hardware's
  * form do not fit into a file offset. */
 uint64_t doorbell_offset(const struct process *process, uint32_t node)
 {

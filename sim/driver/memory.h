@@ -99,8 +99,8 @@ struct pages *pages_ref(struct pages *pages);
 void pages_unref(struct pages *pages);
 /* Returns the address of byte @offset of the pages in kfdsim's own mapping of the render file. */
 char *pages_at(const struct pages *pages, uint64_t offset);
-/* Account memory of the processes that is locked for a GPU (USERPTR). system_take() returns 0 or
- * -ENOMEM. */
+/* Add to and take from the accounted memory of processes that is locked for GPUs (USERPTR).
+ * system_take() returns 0 or -ENOMEM. */
 int system_take(struct sim *sim, uint64_t bytes);
 void system_give(struct sim *sim, uint64_t bytes);
 /* Returns the bytes of VRAM that AVAILABLE_MEMORY reports as free on the node. */
@@ -114,18 +114,18 @@ unsigned heap_lost(void);
 void heap_mend(struct sim *sim);
 
 /* ---- page_table.c: GPU page tables ---- */
-/* Adds a range. Returns 0; -EINVAL if it overlaps another one, is not in whole pages or lies
- * outside the GPU's addresses; -ENOMEM. */
+/* Adds a range to the page table. Returns 0; -EINVAL if it overlaps another one, is not in whole
+ * pages or lies outside the GPU's addresses; -ENOMEM. */
 int space_map(struct space *space, const struct mapping *mapping);
 /* Remove the ranges of @owner that intersect [va, va + size), or all of its ranges. */
 void space_unmap(struct space *space, uint64_t va, uint64_t size, const void *owner);
 void space_unmap_all(struct space *space, const void *owner);
-/* Removes [va, va + size) whatever the owner, and cuts ranges that reach beyond. Returns 0 or
- * -ENOMEM. */
+/* Removes [va, va + size) from the page table, whoever owns it, and cuts ranges that reach beyond.
+ * Returns 0 or -ENOMEM. */
 int space_clear(struct space *space, uint64_t va, uint64_t size);
-/* Returns the range that contains @va, or NULL. Valid until the table changes. */
+/* Returns the range of the page table that contains @va, or NULL. Valid until the table changes. */
 const struct mapping *space_find(const struct space *space, uint64_t va);
-/* Returns true if a range intersects [start, end). */
+/* Returns true if a range of the page table intersects [start, end). */
 bool space_touches(const struct space *space, uint64_t start, uint64_t end);
 /* Frees the memory of the page table. */
 void space_free(struct space *space);
@@ -147,17 +147,17 @@ uint64_t doorbell_offset(const struct process *process, uint32_t node);
  * -EINVAL: unknown GPU, no render node, or the file has a process already.
  * -EBUSY: the process has another file for this GPU. */
 int ioctl_acquire_vm(struct call *call);
-/* ALLOC_MEMORY_OF_GPU. Returns 0, or CALL_PENDING while a USERPTR is pinned.
+/* ALLOC_MEMORY_OF_GPU: creates a buffer. Returns 0, or CALL_PENDING while a USERPTR is pinned.
  * -EINVAL: size 0, unknown GPU, no kind of memory, or a wrong size of doorbells or MMIO.
  * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU.
  * -EFAULT: USERPTR without memory. -ENOMEM: the accounts or the host have no more. */
 int ioctl_alloc_memory(struct call *call);
-/* FREE_MEMORY_OF_GPU. Returns 0. -EPERM: page of the event slots. -EINVAL: unknown handle. -EBUSY:
- * still mapped on a GPU. */
+/* FREE_MEMORY_OF_GPU: frees a buffer. Returns 0. -EPERM: page of the event slots. -EINVAL: unknown
+ * handle. -EBUSY: still mapped on a GPU. */
 int ioctl_free_memory(struct call *call);
-/* MAP_MEMORY_TO_GPU and UNMAP_MEMORY_FROM_GPU, for the GPUs of an array in the caller's memory.
- * n_success counts the GPUs that are done, so that the caller can continue after an error. Return
- * 0.
+/* MAP_MEMORY_TO_GPU and UNMAP_MEMORY_FROM_GPU: map or unmap a buffer on the GPUs of an array in the
+ * caller's memory. n_success counts the GPUs that are done, so that the caller can continue after
+ * an error. Return 0.
  * -EINVAL: no GPU, unknown GPU, addresses in use (map), or not mapped (unmap).
  * -ENODEV: no ACQUIRE_VM on the GPU. -EFAULT: bad array. -ENOMEM: also for an unknown handle. */
 int ioctl_map_memory(struct call *call);
@@ -200,7 +200,7 @@ int ioctl_dmabuf_info(struct call *call);
 
 /* ---- svm.c: shared virtual memory ---- */
 struct kfd_ioctl_alloc_memory_of_gpu_args;
-/* SVM: sets and gets attributes of address ranges. */
+/* SVM: sets or gets attributes of address ranges. Returns 0; -EINVAL; the errors of svm.c. */
 int ioctl_svm(struct call *call);
 /* Drops the SVM attributes of memory that the process has unmapped since the last call. The real
  * driver is notified of the unmap; here this function runs at each ioctl of the process except

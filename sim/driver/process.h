@@ -134,8 +134,8 @@ struct process {
 	bool locked;
 	struct call_list blocked;
 	bool disable_later; /* its debugger died while it was locked: end the session at unlock */
-	struct call
-		*pinning;   /* call that holds the mutex while it pins (pin_begin()); NULL: none */
+	struct call *
+		pinning; /* allocation that holds the lock while it pins (pin_begin()); NULL: none */
 	uint64_t pinned_ns; /* when that ends */
 
 	uint64_t slot; /* index of its doorbell pages */
@@ -279,8 +279,8 @@ int process_tracer(const struct process *process);
 /* ---- file_owner.c: which process has opened a file ---- */
 /* Returns true if this process has opened the file itself. */
 bool process_owns(struct process *process, const struct caller_file *file);
-/* As lseek(2) for an fd of the process: reads or sets the file position, which is the token of the
- * process or context that opened the file. Returns -1 if there is no such fd. */
+/* Sets or reads the position of the process's @fd, as lseek(2) does: the token of the process or
+ * context that opened the file. Returns -1 if there is no such fd. */
 off_t process_seek_fd(const struct process *process, int fd, off_t offset, int whence);
 /* Returns true if the process or context still has an fd of its own open. */
 bool process_holds_mark(const struct process *process);
@@ -298,11 +298,11 @@ int ioctl_create_process(struct call *call);
 pid_t process_lender(pid_t tid);
 
 /* ---- gpu_memory.c: accesses of the GPU, at GPU addresses ---- */
-/* The accessing GPU is that of node process->acting. Except for access_direct() these functions
+/* The accessing GPU is the one of node process->acting. Except for access_direct() these functions
  * return 0 or -EFAULT; then sim->fault_va is the address that could not be reached. */
 
-/* Returns a pointer to GPU memory, or NULL if [va, va + bytes) is not in one buffer that kfdsim has
- * mapped. */
+/* Returns a pointer to the memory at GPU address @va, or NULL if [va, va + bytes) is not in one
+ * buffer that kfdsim has mapped. */
 void *access_direct(const struct process *process, uint64_t va, uint64_t bytes);
 int access_read(const struct process *process, uint64_t va, void *to, size_t n);
 int access_write(const struct process *process, uint64_t va, const void *from, size_t n);

@@ -198,14 +198,14 @@ static inline bool is_compute_type(uint32_t type)
 }
 
 /* ---- queue_create.c, queue_update.c, queue_destroy.c: ioctls and life of a queue ---- */
-/* CREATE_QUEUE. Returns CALL_PENDING; the result is 0, or -ETIME or -EIO if the firmware does not
- * answer. Errors at once are those of queue_check_create(), and:
+/* CREATE_QUEUE: creates and maps a queue. Returns CALL_PENDING; the result is 0, or -ETIME or -EIO
+ * if the firmware does not answer. Errors at once are those of queue_check_create(), and:
  * -ENOSPC: too many queues of the process on this node. -EPERM: too many on the node.
  * -ENOMEM: no id or no place in an SDMA engine is left. -EBUSY: no doorbell is left. */
 int ioctl_create_queue(struct call *call);
-/* DESTROY_QUEUE. Returns CALL_PENDING. With a session the call sleeps while the queue is suspended.
- * -EINVAL: unknown queue. -EBUSY: another thread destroys the queue (Linux 7). -EIO: --set
- * destroy_suspended_fails. */
+/* DESTROY_QUEUE: unmaps and frees a queue. Returns CALL_PENDING. With a session the call sleeps
+ * while the queue is suspended. -EINVAL: unknown queue. -EBUSY: another thread destroys the queue
+ * (Linux 7). -EIO: --set destroy_suspended_fails. */
 int ioctl_destroy_queue(struct call *call);
 /* UPDATE_QUEUE: changes percentage, priority and ring. Returns CALL_PENDING; the result is -EACCES
  * if the firmware does not answer, or the process has lost queues on this node to a reset. -EINVAL:
@@ -308,7 +308,7 @@ bool aql_ready(struct queue *queue, const struct packet *packet);
 int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64_t lds_bytes);
 /* Sends the interrupt of a signal whose value was written. Returns 0 or -EFAULT. */
 int aql_notify_signal(struct process *process, uint64_t signal);
-/* As aql_fetch() and aql_effect(), for SDMA and PM4 queues. */
+/* Do what aql_fetch() and aql_effect() do, for SDMA and PM4 queues. */
 void sdma_fetch(struct queue *queue);
 void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 void pm4_fetch(struct queue *queue);
@@ -317,8 +317,7 @@ void pm4_fetch(struct queue *queue);
 int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completion_signal);
 /* Returns true while an indirect buffer is executed. */
 bool pm4_inside(const struct queue *queue);
-/* Passes the next part of the indirect buffer to the GPU model. Returns 0 or a negative errno,
- * after it has handled the error. */
+/* Passes the next part of the indirect buffer to the GPU model. Handles and returns an error. */
 int pm4_fetch_inside(struct queue *queue);
 /* pm4_effect() carries the packets out when the GPU model starts them. pm4_retired() writes the
  * read pointer when they retire. */

@@ -121,7 +121,7 @@ static struct queue *gws_holder(const struct process *process, uint32_t node)
 	return NULL;
 }
 
-/* A node has all of its global wave sync (GWS) or none, for one queue of a process. */
+/* Gives all of the node's global wave sync (GWS) or none, to one queue of a process. */
 int ioctl_alloc_queue_gws(struct call *call)
 {
 	struct kfd_ioctl_alloc_queue_gws_args *a = (void *)call->data;

@@ -30,7 +30,7 @@
 #define LINES_MAX 2048u /* no line is shorter than 4 bytes */
 #define ALL_PROCESSES (1ull << 63)
 
-/* One line in the socket. */
+/* A line that was written to the socket and may not have been read yet. */
 struct smi_line {
 	uint32_t bytes;
 	uint32_t held; /* bytes of the socket's buffer, as counted by the kernel */

@@ -385,8 +385,8 @@ int ioctl_svm(struct call *call)
 	return a->op == KFD_IOCTL_SVM_OP_GET_ATTR ? get(call, a) : -EINVAL;
 }
 
-/* SET_XNACK_MODE (retry faults). Of the simulated GPU types only 9.4.2 and later can choose it per
- * process. */
+/* SET_XNACK_MODE: sets or gets the mode of retry faults. Of the simulated GPU types only 9.4.2 and
+ * later can choose it per process. */
 int ioctl_set_xnack_mode(struct call *call)
 {
 	struct kfd_ioctl_set_xnack_mode_args *a = (void *)call->data;

@@ -21,8 +21,8 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Limits of the time by which a cohort may end early: half of the time of a doorbell, a thousandth
- * of a request or less; and 1/EARLY_PART of the time that its workgroups run. */
+/* Limits of the time by which a cohort may end early: half of the time of a doorbell, which is at
+ * most a thousandth of a request; and 1/EARLY_PART of the time that its workgroups run. */
 #define EARLY_NS 500u
 #define EARLY_PART 4u
 

@@ -444,7 +444,7 @@ void cohort_emit(struct gpu *gpu, struct gpu_event *event);
  * there was none. */
 bool queue_save(struct gpu *gpu, struct gpu_queue *queue);
 /* Restores the saved state of a queue that continues: it waits for wave slots before all new work.
- * `exact`: a runlist update ends, and cohorts that it saved get their wave slots back at once. */
+ * `exact`: what the runlist update that ends now has saved gets the same wave slots at once. */
 void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact);
 /* Restarts as much of a saved part as fits on the CUs of `open`. Returns true if the whole part was
  * placed; the part is then freed. */
@@ -481,8 +481,7 @@ void client_leave(struct gpu *gpu, struct gpu_queue *queue);
 void runlist_stop(struct gpu *gpu);
 void runlist_fill(struct gpu *gpu);
 void runlist_start(struct gpu *gpu);
-/* While time slicing, after gpu.fill_slots was set: checks whether slots have to be
- * reassigned. */
+/* Reassigns slots if queues need them. Called while time slicing, after gpu.fill_slots was set. */
 void runlist_schedule(struct gpu *gpu);
 /* Handles the end of a slice or of a slice change. Returns true if *event was filled. */
 bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);

@@ -152,7 +152,7 @@ int move_begin(struct queue *queue)
 	return 1;
 }
 
-/* Only workgroup events can exceed the room. Other events number at most HELD_EACH times
+/* Refuses only workgroup events for lack of room. Other events number at most HELD_EACH times
  * QUEUE_AHEAD, because a packet that is not complete keeps its place in queue->ahead. */
 bool move_hold(struct queue *queue, const struct gpu_event *event)
 {

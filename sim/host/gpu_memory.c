@@ -143,8 +143,8 @@ int access_write(const struct process *process, uint64_t va, const void *from, s
 	return transfer(process, &va, (void *)(uintptr_t)from, n, true);
 }
 
-/* Memory that kfdsim has not mapped, and reaches through the kernel, cannot be updated atomically.
- * The report contains how often that happened. */
+/* Adds without atomicity to memory that kfdsim has not mapped and reaches through the kernel. The
+ * report contains how often that happened. */
 int access_add(struct process *process, uint64_t va, uint64_t value, size_t bytes)
 {
 	void *direct = access_direct(process, va, bytes);

@@ -34,7 +34,8 @@ void idle_close(struct idle *idle);
  * another thread. May be NULL. */
 void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context);
 
-/* Tries the proof. Returns true if no thread could run, except those of excused processes. */
+/* Tries to prove that no thread can run, except those of excused processes. Returns true if
+ * proved. */
 bool idle_check(struct idle *idle);
 /* After idle_check() has returned false: returns the process of a thread that was not asleep and
  * writes its CPU time in ns to *cpu_ns. Returns 0 if the process is unknown. */

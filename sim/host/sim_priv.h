@@ -340,12 +340,12 @@ void engine_reread_wptr(struct node *node);
 int drm_ioctl(struct call *call);
 
 /* ---- report.c ---- */
-/* Counts a dispatch of the kernel with this index for the report. */
+/* Counts, for the report, a dispatch of the kernel with this index. */
 void report_kernel(struct sim *sim, uint32_t kernel);
 /* Returns the index of the kernel's record, a new one for a new name; UINT32_MAX if there is no
  * memory. @executed: the kernel's effects are carried out, not only its time. */
 uint32_t report_kernel_index(struct sim *sim, const char *name, bool executed);
-/* Counts an ioctl that is not simulated for the report. */
+/* Counts, for the report, a call of an ioctl that is not simulated. */
 void report_unknown(struct sim *sim, uint8_t type, uint32_t nr);
 /* Completes the queue's record in the report when the queue is freed. */
 void report_queue_gone(struct queue *queue);
@@ -353,11 +353,11 @@ void report_queue_gone(struct queue *queue);
 /* ---- stats_file.c: simulation.json ---- */
 /* Without a directory for the file none of these functions does anything. */
 
-/* Starts the writer thread. Must not be called before a fork. Returns 0 or a negative errno. */
+/* Starts the writer thread. The caller must not fork afterwards. Returns 0 or a negative errno. */
 int live_start(struct sim *sim);
 /* Ends the writer thread and writes the final state. */
 void live_stop(struct sim *sim);
-/* Writes the file at once, without the thread. */
+/* Writes simulation.json at once, without the writer thread. */
 void live_write(struct sim *sim);
 /* Passes the statistics to the writer thread if they have changed and at least 100 ms have passed
  * since it last did so. In virtual time writes the file itself. */

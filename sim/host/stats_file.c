@@ -184,7 +184,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* The thread holds the lock only for one copy. Meanwhile the main loop goes on and tries later. */
+/* Returns false while the thread has the lock, for one copy. The main loop tries again later. */
 bool live_trylock(struct sim *sim)
 {
 	return !pthread_mutex_trylock(&sim->live->lock);

@@ -328,7 +328,7 @@ bool timers_belongs(const struct timers *timers, int number, pid_t pid)
 	       timers->all[number].is.pid == pid && is_posix(&timers->all[number]);
 }
 
-/* Limits a time so that sums cannot overflow. */
+/* Returns the time, limited so that sums cannot overflow. */
 static int64_t bounded(uint64_t ns)
 {
 	return ns < FAR_NS ? (int64_t)ns : FAR_NS;

@@ -288,7 +288,7 @@ static void be_patient(struct loop *loop)
 	loop->storms = 0;
 }
 
-/* Tries the proof once and counts the result. */
+/* Tries to prove that no thread can run (idle.h), and counts whether that succeeds. */
 static bool prove_idle(struct loop *loop)
 {
 	uint64_t begin = real_ns();
@@ -356,7 +356,8 @@ static uint64_t limit(const struct loop *loop, enum round round, uint64_t first)
 	return round == FORCED && first > most ? most : first;
 }
 
-/* Executes the next event. Returns false if no event is left in the simulation. */
+/* Fires the timer or ends the wait that is due or, if none is, runs the clock to the next event.
+ * Returns false if no event is left in the simulation. */
 static bool let_happen(struct loop *loop, enum round round)
 {
 	struct sim *sim = loop->sim;
@@ -399,8 +400,8 @@ static void note_stopped(struct loop *loop)
 	named->rounds++;
 }
 
-/* Records a large advance since @before_ns of the simulation's clock. A wait that is missing in the
- * list should have ended earlier. */
+/* Records in the report an advance of the clock since @before_ns, if it is large. A wait that is
+ * missing in the list of threads should have ended earlier. */
 static void note_jump(struct loop *loop, uint64_t before_ns)
 {
 	struct virtual_counts *counts = loop->counts;
@@ -418,7 +419,7 @@ static void note_jump(struct loop *loop, uint64_t before_ns)
 						where_threads_wait(loop->sim, loop->idle)));
 }
 
-/* Reports a deadlock: for a long time no thread has waited for a time. */
+/* Reports once that only an event from outside can wake a thread (a deadlock). */
 static void note_standstill(struct loop *loop)
 {
 	json_t *threads;
@@ -460,7 +461,7 @@ static void run(struct loop *loop)
 	}
 }
 
-/* Called by idle.c for each thread that has ended. */
+/* Frees the slot and the timers of a thread that has ended. Called by idle.c. */
 static void thread_ended(void *context, pid_t tid)
 {
 	const struct loop *loop = context;

@@ -211,7 +211,7 @@ static int kernel_with_rule(const struct sim_options *o, const struct profile *p
 	return -1;
 }
 
-/* --break: finds the first machine that has the rule, within what the command line leaves open. */
+/* For --break: finds the first machine with the rule, within what the command line leaves open. */
 static void settle_for_rule(struct sim_options *o, struct profile *profile)
 {
 	const unsigned first = o->gpus ? o->gpus : 1, last = o->gpus ? o->gpus : GPUS_TRIED;

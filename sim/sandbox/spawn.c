@@ -183,7 +183,7 @@ static int notify_filter_install(bool trap_open)
 	return rc;
 }
 
-/* The init process: mounts the file systems, installs the filter, sends the listener to the
+/* Runs the init process: mounts the file systems, installs the filter, sends the listener to the
  * supervisor, waits for its "go ahead", starts the command and reaps. */
 static _Noreturn void init_main(const struct spawn *spawn, int control)
 {

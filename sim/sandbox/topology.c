@@ -25,7 +25,7 @@
 /* The number of CUs before the gap, see the caches below. */
 #define GAP_AT 5u
 #define CACHE_DATA 9 /* data 1 + SIMD 8 (kfd_crat.h) */
-/* Instruction 2 + SIMD 8. */
+/* Type of an instruction cache: instruction 2 + SIMD 8 (kfd_crat.h). */
 #define CACHE_INST 10
 #define ARRAYS_MAX 64u /* arrays beyond these are left out of the map */
 #define MAP_WORD 32u   /* flags per array in a sibling map */
@@ -48,8 +48,7 @@ static uint32_t host_engines(const struct profile *p)
 	return (1u << p->num_sdma_engines) - 1;
 }
 
-/* Returns the mask of the SDMA engines for copies to peers: the XGMI engines, or all without
- * these. */
+/* Returns the mask of the SDMA engines for copies to peers: all, if there are no XGMI engines. */
 static uint32_t peer_engines(const struct profile *p)
 {
 	uint32_t all = (uint32_t)((1ull << (p->num_sdma_engines + p->num_sdma_xgmi_engines)) - 1);
@@ -169,8 +168,7 @@ static bool cu_in_use(const struct shape *s, unsigned array, unsigned slot)
 	return slot < at || slot >= at + gap;
 }
 
-/* Returns the first CU in use of `n` CUs, or -1. Sets *flags to those in use, as bits from it
- * on. */
+/* Returns the first CU in use of `n`, or -1. Sets *flags to those in use, as bits from it on. */
 static int group_flags(const struct shape *s, unsigned array, unsigned from, unsigned n,
 		       unsigned *flags)
 {

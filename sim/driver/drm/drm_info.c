@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* AMDGPU_INFO: what libdrm, the runtimes and management tools query from a render node. */
+/* AMDGPU_INFO: answers what libdrm, the runtimes and management tools query from a render node. */
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>
 #include <string.h>

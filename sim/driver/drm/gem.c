@@ -64,7 +64,8 @@ void gem_release(struct drm_file *file)
 	file->lists = (struct numbered){0};
 }
 
-/* Creates a handle, which takes over the reference to the pages. Drops the reference on failure. */
+/* Creates a handle to the pages, which takes over the reference to them, or drops it on failure.
+ * Returns 0 or a negative errno. */
 static int handle_new(struct drm_file *file, struct pages *pages, uint32_t *handle)
 {
 	int number = number_take(&file->gems, pages);
@@ -248,7 +249,7 @@ int gem_metadata(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* No buffer is ever busy, because no command goes through the render node. */
+/* Returns at once: no buffer is ever busy, because no command goes through the render node. */
 int gem_wait_idle(struct call *call, struct drm_file *file)
 {
 	union drm_amdgpu_gem_wait_idle *a = (void *)call->data;
@@ -280,7 +281,7 @@ int prime_handle_to_fd(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* Pages have one handle in a file, however often they are imported. */
+/* Returns the existing handle, as the driver: pages have one in a file, however often imported. */
 int prime_fd_to_handle(struct call *call, struct drm_file *file)
 {
 	struct drm_prime_handle *a = (void *)call->data;

@@ -30,8 +30,7 @@
 #define RAW_READS 100u /* readings until the raw clock advances by itself */
 #define RAW_SPEED 1000u
 
-/* Of the calling thread: time of the last reading, weight of readings since time passed, last
- * pause. */
+/* Of the calling thread: time and weight of readings since time passed, and last pause. */
 static __thread struct {
 	uint64_t seen_ns;
 	unsigned reads;

@@ -44,8 +44,9 @@ static struct time_page *map_page(void)
 	return NULL;
 }
 
-/* The first call may come from the constructor of another library, before this library's own. Two
- * threads that map the page at the same time get two mappings of one page, which does no harm. */
+/* Maps the page at the first call, which may come from the constructor of another library, before
+ * this library's own. Two threads that map the page at the same time get two mappings of one page,
+ * which does no harm. */
 struct time_page *time_page(void)
 {
 	struct time_page *page;
@@ -202,8 +203,7 @@ long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f)
 	return r;
 }
 
-/* Returns true if @fd is an event file descriptor of this library; the program may have another
- * there. */
+/* Returns true if @fd is still an event file descriptor, and not another file of the program. */
 static bool is_event(int fd)
 {
 	return fd >= 0 && raw(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) == TIME_EVENT_SIGNAL;

@@ -39,8 +39,9 @@
 /* Performs an operation on a timer (see below). */
 #define TIME_IOC_TIMER _IO('K', 0xf2)
 
-/* F_SETSIG marks of event file descriptors and of timers. fcntl(F_GETSIG) returns the mark, which
- * distinguishes them from files of the program. They send no signal. */
+/* Signal numbers that F_SETSIG stores in event file descriptors and timers as marks.
+ * fcntl(F_GETSIG) returns the mark, which distinguishes them from files of the program. They send
+ * no signal. */
 #define TIME_EVENT_SIGNAL 61
 #define TIME_TIMER_SIGNAL 60
 
@@ -110,7 +111,7 @@ enum time_op {
 	TIME_OP_EXEC, /* deletes the timers that a program does not inherit by execve() */
 };
 
-/* What the number identifies. */
+/* What the number in a TIME_IOC_TIMER call identifies. */
 enum time_space {
 	TIME_SPACE_FD, /* a file descriptor of the caller */
 	TIME_SPACE_ID, /* a timer of the caller's process, as TIME_OP_MAKE returned it */

@@ -63,7 +63,7 @@ EXPORT unsigned sleep(unsigned seconds)
 	return 0;
 }
 
-/* threads.h: returns -1 after a signal, and another negative value for an error. */
+/* Sleeps as C11 requires: returns -1 after a signal, and another negative value for an error. */
 EXPORT int thrd_sleep(const struct timespec *t, struct timespec *left)
 {
 	int r = clock_nanosleep(CLOCK_REALTIME, 0, t, left);

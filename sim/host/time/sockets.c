@@ -159,8 +159,7 @@ static long move_all(long nr, struct wait *wait, struct msghdr *message, int fla
 	return done ? (long)done : r;
 }
 
-/* Transfers once, after a wait if necessary: for sockets other than streams, and if less is
- * enough. */
+/* Transfers once, after a wait if necessary: sockets other than streams, or if less is enough. */
 static long move_once(long nr, struct wait *wait, struct msghdr *message, int flags)
 {
 	long r;

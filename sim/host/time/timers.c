@@ -35,9 +35,9 @@ static long timer_call(uint64_t what, uint64_t number, uint64_t first, uint64_t 
 	return r;
 }
 
-/* A program does not inherit the POSIX timers of the program that it replaces by execve(). They are
- * deleted when it starts, or earlier if a constructor of another library makes a timer. fork()
- * copies `begun`; a child has no timers to delete. */
+/* Deletes the POSIX timers of the program that this one has replaced by execve(), because it does
+ * not inherit them: when it starts, or earlier if a constructor of another library makes a timer.
+ * fork() copies `begun`; a child has no timers to delete. */
 __attribute__((constructor)) static void begin(void)
 {
 	static _Atomic bool begun;
@@ -93,7 +93,7 @@ EXPORT int timerfd_create(clockid_t clock, int flags)
 	return made < 0 ? (int)returned(made) : (int)(made & INT32_MAX);
 }
 
-/* If set() returns -ENOENT, the file descriptor is not one of the supervisor but the kernel's. */
+/* Sets a timer of the supervisor or, if set() returns -ENOENT, one of the kernel. */
 EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
 	long r = -ENOENT;
