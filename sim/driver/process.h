@@ -133,10 +133,9 @@ struct process {
 	/* The kernel's process->mutex: `blocked` holds the calls that wait for it. */
 	bool locked;
 	struct call_list blocked;
-	bool disable_later; /* its debugger died while it was locked: end the session at unlock */
-	struct call *
-		pinning; /* allocation that holds the lock while it pins (pin_begin()); NULL: none */
-	uint64_t pinned_ns; /* when that ends */
+	bool disable_later;   /* its debugger died while it was locked: end the session at unlock */
+	struct call *pinning; /* call that holds the mutex while it pins (pin_begin()), or NULL */
+	uint64_t pinned_ns;   /* when that ends */
 
 	uint64_t slot; /* index of its doorbell pages */
 	volatile uint64_t *doorbells[SIM_NODES_MAX];
