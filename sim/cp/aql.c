@@ -48,8 +48,8 @@ _Static_assert(sizeof(struct aql) == AQL_BYTES, "AQL packet");
 /* offsets in amd_signal_t, in bytes */
 enum { SIGNAL_VALUE = 8, SIGNAL_MAILBOX = 16, SIGNAL_EVENT = 24, SIGNAL_START = 32 };
 
-/* Writes the signal's mailbox and then sends the interrupt, because the interrupt wakes a thread
- * that reads them. The signal's value must have been written before for the same reason. */
+/* Writes the signal's mailbox and then sends the interrupt, which wakes a thread that reads it. The
+ * caller has written the signal's value before, because that thread reads it, too. */
 int aql_notify_signal(struct process *process, uint64_t signal)
 {
 	struct {

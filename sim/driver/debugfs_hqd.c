@@ -389,7 +389,8 @@ void hqd_update(struct process *process, uint32_t node)
 
 	if (!sim->hqds)
 		return;
-	/* First the queues that are unmapped, so that their slots are free for the others. */
+	/* Begin with the unmapped queues, so that their slots are free for those that are
+	 * mapped. */
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->node == node && !queue->map_wanted)
 		show(sim, queue, false);

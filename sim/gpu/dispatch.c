@@ -106,9 +106,9 @@ static bool is_only_one(const struct xcc *xcc, uint32_t class)
 	return waiting->next == waiting->prev;
 }
 
-/* Gives each seat one workgroup in turn, as many whole rounds at once as fit and as no seat has too
- * few workgroups left for. If not even one round fits, gives one workgroup to each seat as long as
- * they fit. Returns false if nothing more fits. */
+/* Gives one workgroup to each seat in turn: as many whole rounds at once as fit, and at most as
+ * many as the seat with the fewest workgroups left needs. If not even one round fits, gives one
+ * workgroup to each seat as long as they fit. Returns false if nothing more fits. */
 static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
 {
 	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;

@@ -193,7 +193,8 @@ enum gpu_time {
 	GPU_TIME_RUNLIST_UPDATE, /* a runlist update, or a slice change while nothing runs */
 	GPU_TIME_SAVE,		 /* part of a runlist update: saving live state */
 	GPU_TIME_RESTORE,	 /* part of a runlist update: restoring live state */
-	/* Idle. A client has work in suspended queues; another one has packets that wait. */
+	/* Idle. A client has work in suspended queues; another client has packets that do not
+	 * run. */
 	GPU_TIME_HELD_READY,
 	/* Idle. A client has work in suspended queues; no other client has packets. */
 	GPU_TIME_HELD,

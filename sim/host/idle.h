@@ -34,7 +34,7 @@ void idle_close(struct idle *idle);
  * another thread. May be NULL. */
 void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context);
 
-/* Tries to prove that no thread can run, except those of excused processes. Returns true if
+/* Tries to prove that no thread of a process that is not excused can run. Returns true if
  * proved. */
 bool idle_check(struct idle *idle);
 /* After idle_check() has returned false: returns the process of a thread that was not asleep and

@@ -64,7 +64,7 @@ struct node {
 	struct extent *holes;
 	size_t n_holes, cap_holes;
 	uint64_t heap_end;
-	/* bytes in use; the same with each buffer rounded up to 2 MiB */
+	/* bytes in use; bytes in use with each buffer rounded up to 2 MiB */
 	uint64_t vram_used, vram_aligned;
 	uint32_t resets; /* number of GPU resets, which SMI events report */
 };

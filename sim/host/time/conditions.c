@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Condition variables, implemented anew in the program's pthread_cond_t. glibc waits inside its own
- * functions, where this library cannot replace a call. So all of glibc's functions are replaced:
- * none of them may work on the same object.
+ * functions, where this library cannot replace a call. So all functions on condition variables are
+ * replaced here: none of glibc's may work on an object that this library uses.
  *
  * A wait sleeps while `sequence` has the value that it had when the mutex was released; signal and
  * broadcast change it. A wait may end without a signal, as POSIX allows. All zero is
