@@ -11,14 +11,14 @@
 #include "shim/config.h"
 #include "shim/thread.h"
 
-/* Each end forgets 1/16 of the longest kernel, so that one exceptionally long kernel does not delay
+/* Each end of work reduces longest_ns by 1/16, so that one exceptionally long kernel does not delay
  * every later end. */
 #define FORGET_SHIFT 4
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t requests; /* atomic; not 0: a request is pending in a queue */
-/* Both belong to the preload library: the table of active doorbells, and the program's count of
- * requests in progress. */
+/* Memory of the preload library: the table of active doorbells, and the count of requests in
+ * progress that the program reports. */
 static uint64_t *active_doorbells;
 static const int64_t *begun;
 static const struct activity_events *events;
@@ -55,8 +55,8 @@ static void cache_clear(uint64_t signal)
 				 __ATOMIC_RELAXED);
 }
 
-/* An intercept queue's doorbell also means work of the queue behind it, so both go into the
- * table. */
+/* Puts the queue's doorbell into the table of active doorbells, and that of its intercept queue,
+ * which also means work of this queue. */
 static void cache_enable(const struct shim_queue *q)
 {
 	cache_set(q->doorbell);
@@ -139,8 +139,8 @@ void activity_block(struct shim_queue *q, bool blocked, uint64_t now_ns)
 		      q->seen_wptr);
 }
 
-/* Checks once more that everything before `wptr` is over. A reserved slot that still named the
- * signal of an old packet may have been filled since the first check. */
+/* Returns true if everything before `wptr` is over, at a second check. A reserved slot that still
+ * named the signal of an old packet may have been filled since the first check. */
 static bool is_over(const struct shim_queue *q, uint64_t wptr)
 {
 	uint64_t r, w, signal;
@@ -154,10 +154,10 @@ static bool is_over(const struct shim_queue *q, uint64_t wptr)
 /*
  * Makes the queue idle without losing a submission that happens at the same time. The submitter
  * moves the write pointer, fills the slot and then reads the table of active doorbells. This
- * function clears the table entry and then reads read pointer and slot. So at least one of the two
- * sees the other. (If the submitter's store was a plain one, its read of the table can pass it. The
- * sampler then sees the write pointer at its next poll, and before it sleeps it excludes such a
- * pair by membarrier().)
+ * function clears the table entry and then reads read pointer and slot. So at least one of them
+ * sees the write of the other. (If the submitter's store was a plain one, its read of the table can
+ * pass it. The sampler then sees the write pointer at its next poll, and before it sleeps it
+ * excludes this case by membarrier().)
  */
 void activity_try_end(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
 {
@@ -177,8 +177,8 @@ void activity_try_end(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
 	events->event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, wptr);
 }
 
-/* The queue was used and has drained again between two polls: reports an active and an idle
- * event. */
+/* Reports an active and an idle event for a queue that was used and has drained again between two
+ * polls. */
 static void pulse(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	events->event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
@@ -225,7 +225,8 @@ static void serve_done(struct shim_queue *q, uint64_t done, uint64_t now_ns)
 		pulse(q, w, now_ns);
 }
 
-/* The last packet of an SDMA queue reports the copy, so an SDMA queue that has drained is over. */
+/* Makes the queue active. An SDMA queue that has drained is only reported (pulse()): its last
+ * packet reports the copy, so it is over. */
 void activity_submitted(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
 	if (!q->active && queue_is_sdma(q) && queue_drained(q, r, w)) {
@@ -370,9 +371,9 @@ void activity_part(uint64_t hsa_queue)
 	}
 }
 
-/* If DESTROY_QUEUE of an old queue failed, the runtime has freed its memory all the same. If `q`
- * has the same hsa_queue_t, that memory now belongs to `q`, so the old queue must not be read any
- * more. */
+/* Marks as lost an old queue that has the same hsa_queue_t as `q`. DESTROY_QUEUE of the old queue
+ * failed, the runtime freed its memory all the same, and `q` now uses that memory, so it must not
+ * be read as the old queue's any more. */
 static void take_memory_over(const struct shim_queue *q, uint64_t now_ns)
 {
 	struct shim_queue *old;
@@ -398,8 +399,8 @@ void activity_queue_added(struct shim_queue *q, uint64_t now_ns)
 		activity_begin(q, now_ns);
 }
 
-/* Removes a queue from activity, published state and table. Under the lock; the caller waits for
- * readers before it frees the queue. */
+/* Makes a queue idle and removes it from the published state and from the table. Under the lock;
+ * the caller waits for readers before it frees the queue. */
 static void take_out(struct shim_queue *q)
 {
 	if (q->active) {

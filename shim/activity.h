@@ -31,8 +31,8 @@
 void agent_lock(void);
 void agent_unlock(void);
 
-/* Hook of struct kfdshim_agent: @signal is a doorbell that is not in the table of active doorbells.
- * Any thread; keeps errno. */
+/* Hook of struct kfdshim_agent: makes the queue of the doorbell signal @signal active. Called when
+ * @signal is not in the table of active doorbells. Any thread; keeps errno. */
 void activity_doorbell(uint64_t signal);
 /* Serves the requests that were left in queues, or leaves that to the thread that holds the lock.
  * Never waits. Any thread. */
@@ -40,9 +40,9 @@ void activity_request(void);
 
 /* ---- entries of the table: not with the agent's lock held ---- */
 
-/* Adds the queue to the table and reports it. If the table is full, that is logged and the queue is
- * freed, so that its work is not seen. An older entry with the same context and id is removed
- * first: its end was not seen. Takes ownership of @queue. */
+/* Adds the queue to the table and reports it. If the table is full, logs that and frees the queue,
+ * so that its work is not seen. Removes an older entry with the same context and id first: that
+ * queue was destroyed by a call that no hook saw. Takes ownership of @queue. */
 void entry_add_new(struct shim_queue *queue);
 /* Removes the queue from the table before DESTROY_QUEUE is forwarded, and waits for readers: after
  * the return the agent reads nothing of its memory, so the runtime may free it.
@@ -64,29 +64,29 @@ void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
  * table of active doorbells. */
 void activity_part(uint64_t hsa_queue);
 
-/* Results of polling the pointers (look.h). This one: the queue has work, so it
- * becomes active. Does nothing to a stopped queue. */
+/* Makes a queue active because a poll (look.h) has found work in it. Does nothing to a stopped
+ * queue. */
 void activity_begin(struct shim_queue *queue, uint64_t now_ns);
-/* The write pointer has moved since it was last seen. The queue becomes active; an SDMA queue that
+/* Makes a queue active because a poll found that its write pointer has moved. An SDMA queue that
  * has drained already is reported as active and idle at once. */
 void activity_submitted(struct shim_queue *queue, uint64_t rptr, uint64_t wptr, uint64_t now_ns);
-/* Everything before @wptr of an active queue is over. The queue becomes idle, unless more was
- * submitted meanwhile. */
+/* Makes an active queue idle, of which everything before @wptr is over, unless more was submitted
+ * meanwhile. */
 void activity_try_end(struct shim_queue *queue, uint64_t wptr, uint64_t now_ns);
-/* @blocked: the queue's first packet is a barrier that waits for a signal; or it no longer waits. A
+/* Sets whether the queue is blocked: its first packet is a barrier that waits for a signal. A
  * blocked queue stays active for the hooks, because a doorbell behind the barrier is no progress,
  * and a hook that finds the queue active costs nothing. */
 void activity_block(struct shim_queue *queue, bool blocked, uint64_t now_ns);
-/* The runtime has stopped the queue by UPDATE_QUEUE, or started it again. A stopped queue is idle
- * even if packets are left in its ring, because a kernel that faulted never finishes. */
+/* Records that the runtime has stopped the queue by UPDATE_QUEUE, or started it again. A stopped
+ * queue is idle even with packets in its ring, because a kernel that faulted never finishes. */
 void activity_stop(struct shim_queue *queue, bool stopped, uint64_t now_ns);
-/* The queue's memory is gone, so its end can no longer be shown: the queue becomes idle. */
+/* Makes a queue idle whose memory is gone, because the end of its work can no longer be found. */
 void activity_lose(struct shim_queue *queue, uint64_t now_ns);
-/* The number of requests in progress, which the program reports by kfdshim.h, has changed. While it
- * is above 0, every node of the process is active. */
+/* Applies a change of the number of requests in progress, which the program reports by kfdshim.h.
+ * While it is above 0, every node of the process is active. */
 void activity_requests(uint64_t now_ns);
 
-/* What is reported, all under the lock. */
+/* Functions by which activity.c reports changes to the modules above, all called under the lock. */
 struct activity_events {
 	/* The node with this index in queues.nodes[] became active or idle, or is new. */
 	void (*node)(uint32_t node, bool active, uint64_t now_ns);

@@ -19,7 +19,8 @@
 /* An hsa_amd_barrier_value_packet_t is a vendor packet with this format byte. */
 #define VENDOR_BARRIER_VALUE 2u
 
-/* A barrier packet: barrier-and and barrier-or use `signals`, barrier-value uses `compare`. */
+/* A barrier packet: types barrier-and and barrier-or use `signals`, barrier-value uses
+ * `compare`. */
 struct barrier {
 	uint16_t header;
 	uint8_t format; /* of vendor packets; reserved in barriers */
@@ -60,7 +61,7 @@ uint64_t completion_signal(const struct shim_queue *queue, uint64_t wptr)
 	    __atomic_load_n(&queue->ring_moved, __ATOMIC_RELAXED))
 		return 0;
 	at = queue->ring + (wptr - 1) % packets * AQL_PACKET + offsetof(struct barrier, completion);
-	/* The ring of another queue may not be mapped in this process. */
+	/* A ring that no HSA runtime made may not be mapped for the CPU. */
 	if (queue->hsa_queue && !queue->read_via_kernel)
 		return __atomic_load_n((const uint64_t *)(uintptr_t)at, __ATOMIC_RELAXED);
 	return memory_read(&signal, at, sizeof(signal)) ? signal : 0;
@@ -77,9 +78,9 @@ enum completion completion_of(const struct shim_queue *queue, uint64_t wptr, uin
 	return value <= 0 ? COMPLETION_DONE : COMPLETION_UNFINISHED;
 }
 
-/* Returns true if the condition is not met. Barrier-and (@all) is met when all its signals are 0,
- * barrier-or when one of them is. Null handles are ignored; a signal that cannot be read counts as
- * met. */
+/* Returns true if the condition of a barrier-and (@all) or barrier-or packet is not met.
+ * Barrier-and is met when all its signals are 0, barrier-or when one of them is. Null handles are
+ * ignored; a signal that cannot be read counts as met. */
 static bool signals_unmet(const struct barrier *packet, bool all)
 {
 	bool named = false, zero;

@@ -113,7 +113,7 @@ static bool read_update_queue(const char *value)
 	return config.update_queue;
 }
 
-/* read() returns false if the value is not valid; the setting must stay at its default then. */
+/* read() returns false for an invalid value, and must then leave the setting at its default. */
 static const struct {
 	const char *name;
 	bool (*read)(const char *value);
@@ -149,7 +149,7 @@ void config_read(void)
 	if (read_text("XDG_RUNTIME_DIR", config.runtime_dir, sizeof(config.runtime_dir)) &&
 	    config.runtime_dir[0] != '/')
 		config.runtime_dir[0] = '\0';
-	/* A variable of ROCr, which compares it with "0". */
+	/* ROCr compares this variable, which is its own, with "0". */
 	value = getenv("HSA_ENABLE_INTERRUPT");
 	config.no_interrupts = value && strcmp(value, "0") == 0;
 }

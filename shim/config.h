@@ -36,7 +36,7 @@ struct shim_config {
 
 extern struct shim_config config;
 
-/* Returns the priority beside other processes: PRIORITY_UNSET at level observe. Any thread. */
+/* Returns the priority for scheduling: PRIORITY_UNSET (none) at level observe. Any thread. */
 static inline int config_priority(void)
 {
 	return config.observe ? PRIORITY_UNSET

@@ -11,8 +11,8 @@
 #include "shim/queue_table.h"
 #include "shim/readers.h"
 
-#define WAITERS 32u /* threads whose waits are remembered at a time */
-/* Places for signals of copies. */
+#define WAITERS 32u /* most threads whose waits are remembered at a time */
+/* Number of places in copies[]. */
 #define COPIES 64u
 
 /* Threads that are waiting; thread 0: free place. All atomic; only the thread itself changes
@@ -22,9 +22,9 @@ static struct end_waiter {
 	uint64_t signal;
 } waiters[WAITERS];
 
-/* Signals of copies in progress. A load that sees the end of a copy may be the only sign of the end
- * of the queue for which the copy has waited. Atomic. If two signals share a place, the older one
- * is forgotten. */
+/* Completion signals of copies in progress. A load that sees the end of a copy may be the only sign
+ * of the end of the queue for which the copy has waited. Atomic. If two signals share a place, the
+ * older one is forgotten. */
 static uint64_t copies[COPIES];
 
 void ends_init(void)
@@ -54,11 +54,12 @@ static bool take_waiter(struct end_waiter *waiter, pthread_t self)
 }
 
 /*
- * A thread may leave the runtime's wait without a call of ends_wait_end(): it may end in there, or
- * a signal handler may jump out, and no call reports that. A thread has only one wait at a time,
- * and a new thread can have the pthread_t of one that has ended, because it uses the same stack. In
- * both cases the old place is taken over, so places do not run out. Until then its signal counts as
- * waited for, which has an effect only while the signal stays above 0.
+ * Records the wait in a free place. A thread may leave the runtime's wait without a call of
+ * ends_wait_end(): it may end in there, or a signal handler may jump out, and no call reports that.
+ * A thread has only one wait at a time, and a new thread can have the pthread_t of one that has
+ * ended, because it uses the same stack. In both cases the old place is taken over, so places do
+ * not run out. Until then its signal counts as waited for, which matters only while the signal
+ * stays above 0.
  */
 uint32_t ends_wait_begin(uint64_t signal)
 {
@@ -77,8 +78,8 @@ uint32_t ends_wait_begin(uint64_t signal)
 	return KFDSHIM_NO_TICKET;
 }
 
-/* Frees the place, unless it was freed already: the thread may have waited once more, in a signal
- * handler, in the same place. */
+/* Frees the thread's place, unless it is free already, because a signal handler of the thread has
+ * waited in the same place and freed it. */
 static void leave_waiter(struct end_waiter *waiter)
 {
 	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())
@@ -95,8 +96,8 @@ bool ends_is_waited_for(uint64_t signal)
 	return false;
 }
 
-/* An SDMA engine executes its packets in order, and its last one is the fence or trap that reports
- * the copy, so an SDMA queue that has drained is over. */
+/* Returns true if all work of an SDMA queue has just ended. An SDMA engine executes its packets in
+ * order, the last of which reports the copy (fence or trap), so a drained SDMA queue is over. */
 static bool engine_has_ended(const struct shim_queue *q, uint64_t r, uint64_t w)
 {
 	return (__atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
@@ -105,10 +106,10 @@ static bool engine_has_ended(const struct shim_queue *q, uint64_t r, uint64_t w)
 }
 
 /*
- * Returns true if the read pointer of the queue may lag behind the last packet's signal. A slot
- * that is reserved and not filled yet names an old signal. The doorbell's hook corrects that
- * (activity_try_end()), but only for covered queues. A signal whose end was refuted (look.c) would
- * report the same end again at every load.
+ * Returns true if the signal of the last packet may be believed although the read pointer still
+ * lags behind that packet. A slot that is reserved and not filled yet names an old signal. The
+ * doorbell's hook corrects that (activity_try_end()), but only for covered queues. A signal whose
+ * end was refuted (look.c) would report the same end again at every load.
  */
 static bool may_lag(const struct shim_queue *q, uint64_t w)
 {
@@ -116,8 +117,8 @@ static bool may_lag(const struct shim_queue *q, uint64_t w)
 }
 
 /*
- * Returns true if all work of @q before *done is over. A queue whose last packet names @signal is
- * checked; with @any, all others, too: each costs a system call. The value of the signal is read
+ * Returns true if all work of @q before *done is over. Checks only a queue whose last packet names
+ * @signal, or with @any each queue, at the cost of a system call. The value of the signal is read
  * after the write pointer, because the program may have used the signal for another packet since
  * its thread saw the end.
  */
@@ -138,7 +139,7 @@ static bool has_ended(const struct shim_queue *q, uint64_t signal, bool any, uin
 	return any && w - r <= 1 && completion_of(q, w, &last) == COMPLETION_DONE;
 }
 
-/* Leaves a request in the queue if it has ended. */
+/* Stores the request `done` in the queue if its work has ended. Returns true if so. */
 static bool request_end(struct shim_queue *q, uint64_t signal, bool any)
 {
 	uint64_t done;
@@ -149,7 +150,7 @@ static bool request_end(struct shim_queue *q, uint64_t signal, bool any)
 	return true;
 }
 
-/* Leaves a request in an idle queue whose write pointer has moved. */
+/* Requests a check of an idle queue whose write pointer has moved. Returns true if it has moved. */
 static bool request_start(struct shim_queue *q, uint64_t signal, bool any)
 {
 	uint64_t r, w;
@@ -163,7 +164,7 @@ static bool request_start(struct shim_queue *q, uint64_t signal, bool any)
 	return true;
 }
 
-/* Lets @request look at each queue, and has the requests that it has left served. Keeps errno. */
+/* Calls @request for each queue, then serves the requests that it stored in queues. Keeps errno. */
 static inline __attribute__((always_inline)) void
 each_queue(bool (*request)(struct shim_queue *q, uint64_t signal, bool any), uint64_t signal,
 	   bool any)
@@ -201,8 +202,8 @@ void ends_wait_end(uint32_t ticket, uint64_t signal, bool over)
 		poll_for_ends(signal, true);
 }
 
-/* Programs load final values again and again, so all queues are checked only when the first load of
- * a copy's signal is seen. */
+/* Checks all queues only at the first load of a copy's signal, because programs load final values
+ * again and again. */
 void ends_loaded(uint64_t signal)
 {
 	uint64_t *copy = copy_of(signal);
@@ -219,8 +220,8 @@ void ends_events(void)
 		poll_for_ends(0, true);
 }
 
-/* The runtime executes a copy by SDMA or by a kernel of its own; the hooks see the doorbell of
- * neither. */
+/* Looks for queues whose write pointer has moved, because the runtime executes a copy by SDMA or by
+ * a kernel of its own, and no hook sees the doorbell of either. */
 void ends_copied(uint64_t completion)
 {
 	if (completion)

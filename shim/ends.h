@@ -17,18 +17,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hooks of struct kfdshim_agent, any thread. The thread is about to wait for @signal.
+/* Records that the calling thread is about to wait for @signal. This function and the next four are
+ * hooks of struct kfdshim_agent; any thread.
  * Returns a ticket for ends_wait_end(), or KFDSHIM_NO_TICKET if no queue is active or all places
  * are taken. */
 uint32_t ends_wait_begin(uint64_t signal);
-/* The wait has returned. @over: the condition was met and the signal is final. Keeps errno. */
+/* Ends the record of ends_wait_begin(). @over: the condition was met and the signal is final (0 or
+ * below). Keeps errno. */
 void ends_wait_end(uint32_t ticket, uint64_t signal, bool over);
-/* The thread has loaded a final value of @signal. Keeps errno. */
+/* Finds out which queues have ended, after a load of a final value of @signal. Keeps errno. */
 void ends_loaded(uint64_t signal);
-/* The thread has returned from the driver's wait for events. Keeps errno. */
+/* Finds out which queues have ended, after the driver's wait for events. Keeps errno. */
 void ends_events(void);
-/* The runtime has accepted a copy that ends with signal @completion (0: none). Queues whose write
- * pointer has moved become active. Keeps errno. */
+/* Makes each queue active whose write pointer has moved, after the runtime has accepted a copy, and
+ * remembers @completion, the signal that the copy counts down at its end (0: none). Keeps errno. */
 void ends_copied(uint64_t completion);
 
 /* Returns true if a thread is waiting for @signal. Any thread. */

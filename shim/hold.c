@@ -34,12 +34,12 @@ static struct {
 	int session_error;
 	struct {
 		bool hold;
-		int lost; /* positive errno of a lost hold, until hold_lost() reports it */
+		int lost; /* positive errno that ended a granted hold, until it is reported */
 		uint64_t renewed_ns;
 	} holds[HOLD_BY_END];
-	enum client_shm_level level; /* the level that was named last */
+	enum client_shm_level level; /* the level that the last hold request named */
 	bool held;		     /* a hold is in effect, by `level` */
-	uint64_t since_ns;	     /* begin of this time on hold; 0: none */
+	uint64_t since_ns;	     /* begin of the present time on hold; 0: not on hold */
 	/* End of the pause after hold_span_ns. */
 	uint64_t run_until_ns;
 	uint32_t teardown_threads; /* threads in driver calls in which a held process would sleep */
@@ -152,7 +152,7 @@ static int take(enum client_shm_level level)
 			updates_set(it.host, device_fd(), OVERRIDE_NONE);
 		return err;
 	}
-	/* Try once more if another process has ended the session meanwhile. */
+	/* Try once more if the first try finds that another process has ended the session. */
 	for (int i = 0; i < 2; i++) {
 		err = open_session();
 		if (!err)
@@ -186,8 +186,8 @@ static int release(void)
 }
 
 /* Returns true if levels self and weight cannot hold the process now: the runtime is not enabled
- * (the device is kept from then on), or a thread is in a driver call that sleeps while the session
- * has queues suspended. A request that was granted stays, and is applied afterwards. */
+ * (the device is kept only after that), or a thread is in a driver call that sleeps while the
+ * session has queues suspended. A request that was granted stays, and is applied afterwards. */
 static bool must_wait(void)
 {
 	if (it.level != CLIENT_SHM_LEVEL_SELF && it.level != CLIENT_SHM_LEVEL_WEIGHT)
@@ -195,9 +195,9 @@ static bool must_wait(void)
 	return !device_is_open() || (it.teardown_threads > 0 && !is_by_updates(it.level));
 }
 
-/* Makes the state follow the requests: takes or releases the hold. The time on hold goes on while
- * the process is released only for a driver call: otherwise a process that makes such calls often
- * enough would never get its pause. */
+/* Holds or releases the process as the requests and the time limits say. The time on hold goes on
+ * while the process is released only for a driver call: otherwise a process that makes such calls
+ * often enough would never get its pause. */
 static int apply(uint64_t now_ns)
 {
 	bool due = wanted() && now_ns >= it.run_until_ns;
@@ -215,7 +215,8 @@ static int apply(uint64_t now_ns)
 		drop_holds(err);
 	if (!it.since_ns)
 		it.since_ns = now_ns;
-	/* hold_step() releases what a failed try has left suspended. */
+	/* A failed try may leave queues suspended: it counts as a hold, which hold_step()
+	 * releases. */
 	set_held(!err || hold_stands());
 	if (err)
 		publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
@@ -248,7 +249,7 @@ int hold_set(enum hold_by by, enum client_shm_level level, bool hold)
 	err = change(by, level, hold, clock_ns());
 	/* read again, because the driver call may take long */
 	it.holds[by].renewed_ns = clock_ns();
-	it.holds[by].lost = 0; /* `err` reports it */
+	it.holds[by].lost = 0; /* the caller learns a failure from `err` */
 	pthread_mutex_unlock(&lock);
 	return err;
 }
@@ -302,8 +303,8 @@ static void collect(void)
 	if (!it.new_queues)
 		return;
 	it.new_queues = false;
-	/* The snapshot fails if another process has ended the session; then nothing is suspended
-	 * either. */
+	/* self_collect() fails if another process has ended the session, and nothing is suspended
+	 * then. */
 	if (self_is_open() && (err = self_collect()) != 0) {
 		if (it.held && it.level == CLIENT_SHM_LEVEL_SELF && !config.update_queue)
 			drop_holds(err);
@@ -319,8 +320,8 @@ static void collect(void)
 	drop_holds(err);
 }
 
-/* If another process ends the session, the driver resumes this process without any notification, so
- * the session is checked. */
+/* Checks whether the session by which the process is held still exists. If another process ends it,
+ * the driver resumes this process without any notification. */
 static void check_session(void)
 {
 	if (it.held && self_is_suspended() && self_check() == -EINVAL)
@@ -380,7 +381,7 @@ void hold_device(const struct kfdshim_preload_iface *host, int fd)
 }
 
 /*
- * Decides whether the session is opened now, before a queue exists, because ENABLE on a busy
+ * Returns true if the session is to be opened now, before a queue exists, because ENABLE on a busy
  * runtime was seen to kill the process. If there is a daemon, the daemon opens the session. A
  * process that is never held opens none, because a GPU can have only one (one VMID for debugging).
  */

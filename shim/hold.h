@@ -52,10 +52,10 @@ int hold_set(enum hold_by by, enum client_shm_level level, bool hold);
 int hold_prepare(enum client_shm_level level);
 /* Renews the lease of the request of @by, if there is one. The agent's thread. */
 void hold_renew(enum hold_by by);
-/* Reports a hold that hold_set() had granted to @by and that has ended without a release, once. The
- * request was dropped. The limits in time, and driver calls in which a held process would sleep,
- * are not reported. The agent's thread.
- * Returns the positive errno that ended the hold, or 0. */
+/* Returns the positive errno that ended a hold that hold_set() had granted to @by, if it ended
+ * without a release; each such hold is reported once, and its request was dropped. Otherwise
+ * returns 0, also after the limits in time, and after driver calls in which a held process would
+ * sleep. The agent's thread. */
 int hold_lost(enum hold_by by);
 /* Ends leases, applies the limits in time, suspends new queues of a held process and repeats what
  * has failed. The agent's thread; to be called at least every 100 ms while the process is held.
@@ -72,23 +72,23 @@ bool hold_stands(void);
 /* Before a CREATE_QUEUE on @fd: opens the device for UPDATE_QUEUE if level weight or
  * KFDSHIM_UPDATE_QUEUE is configured. Not under the agent's lock; keeps errno. */
 void hold_device(const struct kfdshim_preload_iface *host, int fd);
-/* RUNTIME_ENABLE has succeeded on @fd. Keeps the device (kfd_fd.h), and opens the debug session of
- * the process on itself at level self, and at levels auto and trap if there is no daemon and a peer
- * may hold this process. Otherwise the first hold opens it. Not under the agent's lock; keeps
- * errno. */
+/* To be called after RUNTIME_ENABLE has succeeded on @fd. Keeps the device (kfd_fd.h), and opens
+ * the debug session of the process on itself at level self, and at levels auto and trap if there is
+ * no daemon and a peer may hold this process. Otherwise the first hold opens it. Not under the
+ * agent's lock; keeps errno. */
 void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd);
-/* The runtime is about to be disabled. Closes the session, because the driver's runtime disable
- * would sleep while one is open, and gives up the device. Not under the agent's lock; keeps
+/* To be called before the runtime is disabled. Closes the session, because the driver's runtime
+ * disable would sleep while one is open, and gives up the device. Not under the agent's lock; keeps
  * errno. */
 void hold_runtime_off(void);
 
-/* Around a driver call in which a suspended process would sleep (DESTROY_QUEUE, runtime disable):
- * begin resumes the process, and it is not suspended again until end. Any thread, not under the
- * agent's lock; both keep errno. */
+/* To be called before and after a driver call in which a suspended process would sleep
+ * (DESTROY_QUEUE, runtime disable): begin resumes the process, and it is not suspended again until
+ * end. Any thread, not under the agent's lock; both keep errno. */
 void hold_leave_begin(void);
 void hold_leave_end(void);
-/* After a CREATE_QUEUE of a compute queue: if the process is held, the agent's thread holds the new
- * queue, too, in its next iteration. Any thread, not under the agent's lock. */
+/* To be called after a CREATE_QUEUE of a compute queue: if the process is held, makes the agent's
+ * thread hold the new queue, too, in its next iteration. Any thread, not under the agent's lock. */
 void hold_queue_created(void);
 
 /* In a fork child: forgets holds, session and device. */

@@ -50,8 +50,8 @@ static uint32_t args_size(unsigned long request)
 
 static void node_changed(uint32_t node, bool active, uint64_t now_ns)
 {
-	/* The daemon first: peers cost system calls, and peers act only where the daemon does
-	 * not. */
+	/* Notify the daemon first: notifying peers costs system calls, and peers act only without a
+	 * daemon. */
 	link_node(node, active, now_ns);
 	peers_node(queues.nodes[node].gpu_id, active, now_ns);
 }
@@ -77,8 +77,9 @@ static const struct activity_events activity_events = {
 
 /* ---- ioctls ---- */
 
-/* Adds a queue to the table; once more if its DESTROY_QUEUE has failed with @err. If the process is
- * held, a compute queue is held, too. Another thread may free the queue as soon as it is added. */
+/* Adds a queue to the table, again if its DESTROY_QUEUE has failed with @err (else 0). If the
+ * process is held, a compute queue is held, too. Another thread may free the queue once it is
+ * added. */
 static void add(struct shim_queue *q, int err)
 {
 	bool compute = !queue_is_sdma(q);
@@ -143,7 +144,7 @@ static int create_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* Publishes a change of a queue's settings. Under the lock. */
+/* Publishes the new settings of a queue. Under the lock. */
 static void changed(const struct shim_queue *q)
 {
 	queue_changed(q);
@@ -198,7 +199,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* ALLOC_QUEUE_GWS and SET_CU_MASK are recorded after the driver has accepted them. */
+/* Forwards an ALLOC_QUEUE_GWS, and records it in the table if the driver accepts it. */
 static int alloc_queue_gws(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args;
@@ -292,15 +293,15 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* A call that is only forwarded. */
+/* Forwards a call and does nothing else. */
 static int plain(const struct kfdshim_preload_iface *to, int fd, unsigned long request, void *arg)
 {
 	return to->ioctl(fd, request, arg);
 }
 
-/* A call that pins pages, writes or frees page tables, or waits for that, with the mutex of the
- * process held (kfd_chardev.c of Linux 6.5 to 7.3). SVM is none: it has locks of its own
- * (kfd_ioctl_svm). */
+/* Forwards a call that pins pages, writes or frees page tables, or waits for that, with the
+ * driver's mutex of the process held (kfd_chardev.c of Linux 6.5 to 7.3), and announces it to the
+ * daemon (link_pin_begin()). SVM is no such call: it has locks of its own (kfd_ioctl_svm). */
 static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void *arg)
 {
 	struct client_shm *shm = link_pin_begin();
@@ -310,8 +311,9 @@ static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void 
 	return result;
 }
 
-/* AMDGPU_USERQ: creates or frees a DRM user queue. All that is needed is in *arg before the call,
- * except the id of a new queue, which the driver writes to its first word. */
+/* Forwards an AMDGPU_USERQ, and adds the DRM user queue that it creates to the table or removes the
+ * one that it frees. All arguments are read from *arg before the call, except the id of a new
+ * queue, which the driver writes to its first word. */
 static int user_queue(int fd, unsigned long request, void *arg)
 {
 	struct render_userq args = {0};
@@ -351,7 +353,7 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 	unsigned nr = _IOC_NR((unsigned)request);
 	int saved = errno;
 
-	/* A child made by clone() without the fork handlers: the state is its parent's. */
+	/* In a child made by clone() without the fork handlers the state is still the parent's. */
 	if (getpid() != owner)
 		return host->ioctl(fd, request, arg);
 	NOT_CANCELLED;
@@ -387,9 +389,9 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 }
 
 /*
- * In a fork child: it has no sampler thread, no queue and no connection. What belongs to the parent
- * stays untouched, and the memory of the agent is not freed, because a fork child must not call
- * free().
+ * Resets the state of the agent in a fork child, which has no sampler thread, no queue and no
+ * connection. What belongs to the parent stays untouched, and the memory of the agent is not freed,
+ * because a fork child must not call free().
  */
 static void fork_child(void)
 {

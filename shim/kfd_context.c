@@ -13,10 +13,10 @@
 #include "shim/descriptor.h"
 #include "shim/thread.h"
 
-/* Period of the scans. */
+/* Period of the scans for contexts that have ended (contexts_step()). */
 #define CHECK_NS 1000000000u
-/* Scans without a trace of a context before it counts as ended. One is not enough, because a file
- * descriptor may move to a lower number (dup) during the scan. */
+/* Number of scans in a row that find no file descriptor of a context before it counts as ended. One
+ * is not enough, because a file descriptor may move to a lower number (dup) during the scan. */
 #define MISSES 2u
 
 enum state {
@@ -30,7 +30,7 @@ static struct {
 	enum state state; /* atomic */
 	dev_t dev;	  /* device and inode of the context's file, constant while LIVE */
 	ino_t ino;
-	unsigned missed; /* scans in a row without a trace; sampler's thread only */
+	unsigned missed; /* scans in a row that found no file of it; sampler's thread only */
 } contexts[CONTEXT_UNSEEN];
 _Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "the mark of unseen contexts is distinct");
 static bool any;    /* atomic: there has been a secondary context */
@@ -59,7 +59,7 @@ static void set_state(uint32_t number, enum state state)
 }
 
 /*
- * The context number is stored in the open file as the signal that the file would send on input
+ * Stores the context number in the open file as the signal that the file would send on input
  * (F_SETSIG). The driver never sends one, so nothing else depends on it. dup() copies the mark with
  * the file, and it ends with the file. Signal numbers end at 64, which marks files of the agent
  * itself (descriptor.h).
@@ -90,8 +90,8 @@ void context_new(int fd)
 		contexts[number].missed = 0;
 		set_state(number, err ? FREE : LIVE);
 	}
-	/* Without queues the scan runs only now, so it frees numbers of contexts that have
-	 * ended. */
+	/* Start a scan: without queues it runs only when a context is made, and frees the numbers
+	 * of contexts that have ended. */
 	sampler_wake();
 	errno = saved;
 }
@@ -136,8 +136,8 @@ static bool read_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEX
 	return true;
 }
 
-/* Scans, and forgets the contexts that have ended. Only contexts that existed before the scan can
- * have been missed by it. Returns true if any context is left. */
+/* Scans the open files, and forgets the contexts that have ended. A context that was made during
+ * the scan does not count as missed. Returns true if any context is left. */
 static bool forget_ended(bool (*ended)(uint32_t context))
 {
 	bool before[CONTEXT_UNSEEN] = {false}, found[CONTEXT_UNSEEN] = {false}, left = false;

@@ -26,16 +26,16 @@ static bool is_device(int fd)
 	return fstat(fd, &st) == 0 && st.st_dev == device.dev && st.st_ino == device.ino;
 }
 
-/* Both checks are needed: the number may belong to another file of the agent, or to a file of the
- * same device that the program has opened. */
+/* Returns true if @fd is the agent's file of the device. Both checks are needed: the number may
+ * belong to another file of the agent, or to a file of this device that the program has opened. */
 static bool is_ours(int fd)
 {
 	return descriptor_is_ours(fd) && is_device(fd);
 }
 
-/* A copy cannot be marked, because that would mark the program's file, too. Its number may
- * therefore belong to the program by now; if it is a file of the primary context, driver calls by
- * it do the same. */
+/* Returns true if @fd still seems to be the copy. A copy cannot be marked, because that would mark
+ * the program's file, too. Its number may therefore belong to the program by now; if it is a file
+ * of the primary context, driver calls by it do the same. */
 static bool is_copy(int fd)
 {
 	return fd >= 0 && fd == device.copy && is_device(fd) &&

@@ -7,7 +7,7 @@
 #include "shim/ends.h"
 #include "shim/queue_table.h"
 
-#define QUIET_MIN_NS 2000000u /* a shorter gap between kernels is not an end */
+#define QUIET_MIN_NS 2000000u /* a shorter gap between kernels is no end of the queue's work */
 
 /*
  * The polling period. A wake of a thread costs 3 us at best and 40 us in a virtual machine, so a
@@ -18,32 +18,33 @@
 #define POLL_MAX_NS 16000000u
 
 /*
- * While less urgent work is held for a queue whose ends are not reported by a thread of the
- * program, every moment until the end is found is lost to all processes, so the queue is polled at
- * this period. The daemon takes less than a millisecond to hold the work, so a node on which work
- * was held lately counts, too.
+ * Polling period of a queue while the daemon holds less urgent work for it and no thread of the
+ * program reports its ends: every moment until the end is found is lost to all processes. The
+ * daemon takes less than a millisecond to hold the work, so a node on which work was held within
+ * LATELY_NS counts, too.
  */
 #define CLOSE_NS 50000u
 #define LATELY_NS 100000000u
 
-/* Limit of the longest kernel that is learned: one packet that ran for seconds must not delay every
- * later end. */
+/* Upper limit of longest_ns, the learned length of a queue's longest kernel: one packet that ran
+ * for seconds must not delay every later end. */
 #define KERNEL_MAX_NS 100000000u
 
 /* If two polls are farther apart than this, the process was stopped or had no core, so it is not
  * known when the read pointer moved in between. */
 #define FAR_NS (4 * POLL_MAX_NS)
 
-/* A program may ring the doorbell of a queue both through the hooks and around them (it resolves
- * some functions by handle). After this number of starts in a row that were announced, the hooks
- * are trusted again: the one start that was missed may have been the runtime's own. */
+/* A start that no hook announces makes a queue's hooks untrusted, because a program may ring a
+ * doorbell both through the hooks and around them (it resolves some functions by handle). After
+ * this number of announced starts in a row they are trusted again: the runtime itself may have made
+ * the other one. */
 #define ANNOUNCED 16u
 
 /* A completion signal above 0 for which no thread waits may belong to a kernel that runs, or may be
  * in use again. It keeps the queue active for this time. */
 #define UNFINISHED_NS 100000000u
 
-/* Returns true if the queue is polled at CLOSE_NS. */
+/* Returns true if the queue is polled at the short period CLOSE_NS. */
 static bool is_close(const struct shim_queue *q, uint64_t now_ns)
 {
 	const struct shim_node *node = q->node == NODE_NONE ? NULL : &queues.nodes[q->node];
@@ -64,9 +65,9 @@ static uint64_t period(const struct shim_queue *q, uint64_t since_ns, uint64_t n
 	return part > POLL_MAX_NS ? POLL_MAX_NS : part;
 }
 
-/* Returns the shortest quiet time that can be an end, in ns. A gap that is shorter than the polling
- * period cannot be distinguished from work. After a short burst of copies a shorter gap is an end;
- * after kernels it is not, because equal pointers can hide the last kernel. */
+/* Returns the shortest quiet time (no pointer moves) that can be an end, in ns. A shorter gap than
+ * the polling period cannot be distinguished from work. After a short burst of copies a shorter gap
+ * is an end; after kernels it is not, because equal pointers can hide the last kernel. */
 static uint64_t gap_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t period_ns = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
@@ -77,7 +78,7 @@ static uint64_t gap_limit(const struct shim_queue *q, uint64_t now_ns)
 	return period_ns < least ? least : period_ns;
 }
 
-/* Returns the quiet time after which equal pointers alone mean the end, in ns. */
+/* Returns the time without movement after which equal pointers alone mean the end, in ns. */
 static uint64_t quiet_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
@@ -92,7 +93,7 @@ static void measure_anew(struct shim_queue *q)
 	q->stood = false;
 }
 
-/* The read pointer has not moved since q->stalled_ns: learns the length of the kernel. */
+/* Learns the length of the longest kernel: the read pointer has not moved since q->stalled_ns. */
 static void stalled(struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t stalled_for_ns = now_ns - q->stalled_ns;
@@ -130,8 +131,8 @@ static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 }
 
 /* Polls a queue whose ring is empty. On parts where the read pointer passes a packet when it is
- * taken up, the last kernel may still run. Its completion signal shows the end, or a thread that
- * waits for that signal, or the quiet time. */
+ * taken up, the last kernel may still run. The work counts as over if the completion signal says
+ * so, or after quiet_limit(), unless a thread still waits for that signal. */
 static void poll_drained(struct shim_queue *q, uint64_t w, uint64_t now_ns)
 {
 	uint64_t quiet = now_ns - q->changed_ns, signal;
@@ -173,9 +174,10 @@ static void read_pointer_moved(struct shim_queue *q, uint64_t r, uint64_t now_ns
 }
 
 /*
- * Polls a queue that a thread's wait has shown to be idle. Without barrier bits a packet before the
- * last one may still run. The read pointer may also lag behind what the wait has shown, but not for
- * long: if it stays before the end, there is work, and no signal value can show its end.
+ * Polls a queue that counts as idle since a thread's wait has returned. Without barrier bits a
+ * packet before the last one may still run. The read pointer may lag, but not for long: if it stays
+ * before the write pointer, there is work, whose end no signal value can show, and the queue is
+ * active again.
  */
 static void poll_idle(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
@@ -185,8 +187,8 @@ static void poll_idle(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now
 	activity_begin(q, now_ns);
 }
 
-/* Returns true if new work of a hooked queue was not announced. A request of its hook may be
- * waiting for the lock that this poll holds. */
+/* Returns true if a poll has found work of a hooked queue that its hook did not announce. A request
+ * in `rung` is an announcement that waits for the lock which this poll holds. */
 static bool is_missed(const struct shim_queue *q)
 {
 	return q->hooked && !q->active && __atomic_load_n(&q->rung, __ATOMIC_RELAXED) == 0;

@@ -27,7 +27,7 @@ static struct {
 	uint32_t teardown_threads; /* threads that use `shm` without the lock */
 } peer = {.wake_fd = -1};
 
-/* What was reported by link_runtime() and link_session(). Under the agent's lock. */
+/* Arguments of the last link_runtime() and link_session(). Under the agent's lock. */
 static struct {
 	enum client_shm_runtime state;
 	int reason;
@@ -45,8 +45,8 @@ static void wake(void)
 	errno = saved;
 }
 
-/* The fence orders every earlier change of the shared memory before the read of `asleep`. The
- * daemon sets `asleep`, fences and then reads the changes, so it cannot miss one and sleep. */
+/* Wakes the daemon if it sleeps. The fence orders every earlier change of the shared memory before
+ * the read of `asleep`. The daemon sets `asleep`, fences, then reads: it misses no change. */
 void link_shm_wake(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -151,7 +151,7 @@ static void publish_runtime(void)
 	if (config.observe || own)
 		state = CLIENT_SHM_RUNTIME_UNKNOWN;
 	/* The two values must never allow both a session of this process and one of the daemon, so
-	 * the session is withdrawn before the runtime is published, and published after it. */
+	 * withdraw the own session before the runtime is published, and publish it after. */
 	if (!own)
 		__atomic_store_n(&peer.shm->own_session, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&peer.shm->runtime_errno, reason, __ATOMIC_RELAXED);
@@ -209,8 +209,8 @@ bool link_has_daemon(void)
 	return there;
 }
 
-/* Waits until the daemon has resumed this process for the announced call with number @mine, at most
- * 10 ms. */
+/* Waits at most 10 ms until the daemon has resumed this process for the driver call that
+ * link_leave_begin() has announced under number @mine. */
 static void wait_released(struct client_shm *shm, uint32_t mine)
 {
 	uint64_t end = clock_ns() + LEAVE_NS, now = clock_ns();
@@ -229,7 +229,7 @@ static void wait_released(struct client_shm *shm, uint32_t mine)
 	kfdshim_log(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
 
-/* Returns the shared memory, which stays mapped until leave(); NULL: there is none. */
+/* Begins a use of the shared memory and returns it, mapped until leave(); NULL: there is none. */
 static struct client_shm *enter(void)
 {
 	struct client_shm *shm;
@@ -242,7 +242,7 @@ static struct client_shm *enter(void)
 	return shm;
 }
 
-/* Ends the use of @shm. @changed: the daemon is to read it. */
+/* Ends the use of @shm. @changed: the caller has changed it, so the daemon is woken. */
 static void leave(const struct client_shm *shm, bool changed)
 {
 	agent_lock();
@@ -318,8 +318,8 @@ static bool is_at(uint32_t i, uint32_t gpu_id)
 	return __atomic_load_n(&peer.daemon_shm->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id;
 }
 
-/* Returns true if the daemon holds less urgent work on the node. The node mostly is at the same
- * index as last time. */
+/* Returns true if the daemon holds less urgent work on the node. Looks first at the index that the
+ * node had last time, which is mostly right. */
 static bool holds_work(struct shim_node *node)
 {
 	uint32_t n = __atomic_load_n(&peer.daemon_shm->node_count, __ATOMIC_RELAXED), i = 0;
@@ -339,8 +339,8 @@ void link_read_daemon_shm(uint64_t now_ns)
 {
 	int priority = config_priority();
 
-	/* No work is held for an offline process. A process without a priority may have got one
-	 * from the daemon. */
+	/* Nothing to read for an offline process, because no work is held for it. A process without
+	 * a priority may have got one from the daemon, so it goes on. */
 	if (!peer.daemon_shm || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)

@@ -31,8 +31,8 @@ void link_node(uint32_t node, bool active, uint64_t now_ns);
  * lock. */
 void link_runtime(enum client_shm_runtime state, int reason);
 /* Publishes whether the process has a debug session on itself. @error is the positive errno of the
- * last try to open one, or 0; @by_updates: level self works by UPDATE_QUEUE. Under the agent's
- * lock. */
+ * last try to open one, or 0. @by_updates: the process can suspend itself by UPDATE_QUEUE instead
+ * (queue_override.h). Under the agent's lock. */
 void link_session(bool is_open, int error, bool by_updates);
 /* Publishes priority and SLO after the application changed them. Nothing else of the connection
  * changes. Under the agent's lock. */
@@ -45,32 +45,34 @@ bool link_suspended(void);
 /* Returns true if the process is connected to a daemon, or if a daemon listens on the socket. Any
  * thread, not under the agent's lock; keeps errno. */
 bool link_has_daemon(void);
-/* Notes in queues.nodes on which nodes the daemon holds less urgent work now. Under the agent's
- * lock. */
+/* Stores in queues.nodes[].holds_ns on which nodes the daemon keeps less urgent processes suspended
+ * now. Under the agent's lock. */
 void link_read_daemon_shm(uint64_t now_ns);
 
 /*
- * Around a driver call in which a suspended process would sleep. Begin announces the call and, if
- * the process is suspended, waits at most 10 ms for the daemon to resume it. Any thread, not under
- * the agent's lock; both keep errno.
+ * To be called before and after a driver call in which a suspended process would sleep. Begin
+ * announces the call and, if the process is suspended, waits at most 10 ms for the daemon to resume
+ * it. Any thread, not under the agent's lock; both keep errno.
  * Begin returns the shared memory to pass to end, or NULL if there is no daemon.
  */
 struct client_shm *link_leave_begin(void);
 void link_leave_end(struct client_shm *shm);
 
 /*
- * Around a driver call that can hold the mutex of the process for long: a suspend of the process
- * waits for it, and the daemon must not take that time for the GPU's. Any thread, not under the
- * agent's lock; both keep errno. The daemon is not woken, because it reads this when it suspends.
- * Begin returns the shared memory to pass to end, or NULL if there is no daemon.
+ * To be called before and after a driver call that can hold the driver's mutex of the process for
+ * long. A suspend of the process waits for that mutex, and the daemon must not count the wait as
+ * time that the GPU needs. Any thread, not under the agent's lock; both keep errno. The daemon is
+ * not woken, because it reads this when it suspends. Begin returns the shared memory to pass to
+ * end, or NULL if there is no daemon.
  */
 struct client_shm *link_pin_begin(void);
 void link_pin_end(struct client_shm *shm);
 
 /* ---- for daemon_link.c: the sampler's thread ---- */
 
-/* Starts to use a new connection, and publishes the whole state, except VRAM. @wake_fd is the
- * eventfd that wakes the daemon. Takes ownership of all three. Under the agent's lock. */
+/* Starts to use the shared memory of a new connection, and publishes the whole state, except VRAM.
+ * @wake_fd: eventfd that wakes the daemon. Takes ownership of @shm, @daemon_shm and @wake_fd. Under
+ * the agent's lock. */
 void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm, int wake_fd,
 		    uint64_t now_ns);
 /* Ends the use of the shared memory and unmaps it. Not under the agent's lock.

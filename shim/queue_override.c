@@ -11,15 +11,15 @@
 #include "shim/queue_table.h"
 
 #define LOWEST 0u
-/* Mask of the percentage in queue_percentage. The byte above it is a PM4 queue's XCC. */
+/* Mask of the percentage in queue_percentage. For a PM4 queue the byte above it selects the XCC. */
 #define PERCENT 0xffu
 
-/* Taken after the lock of hold.c and before the agent's lock. The values that the driver has and
- * those in the table change together under it. */
+/* Lock of this module, taken after the lock of hold.c and before the agent's lock. The values that
+ * the driver has and those in the table change together under it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* The values that the driver gets now. */
+/* Selects the values that the driver gets now. */
 static enum queue_override override_of;
-/* Atomic: queues may be stopped. */
+/* True while queues may be stopped by this module; atomic. */
 static bool stand;
 static struct kfd_ioctl_update_queue_args updates[QUEUES_MAX];
 
@@ -28,7 +28,7 @@ bool updates_stand(void)
 	return __atomic_load_n(&stand, __ATOMIC_ACQUIRE);
 }
 
-/* Replaces the runtime's values by those that the driver is to get. */
+/* Replaces the runtime's values in *args by those that override_of selects. */
 static void merge(struct kfd_ioctl_update_queue_args *args)
 {
 	if (override_of == OVERRIDE_LOWEST)
@@ -65,7 +65,7 @@ static uint32_t collect(void)
 	return n;
 }
 
-/* Records what the driver has accepted. */
+/* Records in the table the values that the driver has accepted for a queue. */
 static void done(const struct kfd_ioctl_update_queue_args *args)
 {
 	struct shim_queue *q;

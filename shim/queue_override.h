@@ -27,8 +27,9 @@ struct kfd_ioctl_update_queue_args;
 enum queue_override { OVERRIDE_NONE, OVERRIDE_LOWEST, OVERRIDE_STOPPED };
 
 /*
- * Sends the values of @as for all compute queues of the primary context. Another call with the same
- * @as sends them only for queues that are new or have changed. @fd is the device.
+ * Sends the values that @as selects to the driver for all compute queues of the primary context.
+ * Another call with the same @as sends them only for queues that are new or have changed. @fd is
+ * the device.
  *
  * A queue that the driver does not have, or that a GPU reset has destroyed, is logged and counts as
  * done. Under the lock of hold.c, which each DESTROY_QUEUE takes first, so that no queue is
@@ -39,13 +40,13 @@ int updates_set(const struct kfdshim_preload_iface *host, int fd, enum queue_ove
 /* Returns true if updates_set() may have stopped queues. Any thread. */
 bool updates_stand(void);
 
-/* Around an UPDATE_QUEUE of the runtime, until its values are in the table. Begin takes the lock of
- * this module and, if @compute is set, replaces *args by the values that the driver is to get. End
- * releases the lock. Not under the agent's lock. */
+/* To be called before an UPDATE_QUEUE of the runtime is forwarded, and after its values are in the
+ * table. Begin takes the lock of this module and, if @compute is set, replaces *args by the values
+ * that the driver is to get. End releases the lock. Not under the agent's lock. */
 void updates_begin(struct kfd_ioctl_update_queue_args *args, bool compute);
 void updates_end(void);
 
-/* In a fork child: nothing is held. */
+/* In a fork child: forgets the override, because the child has no queues. */
 void updates_forget(void);
 
 #endif

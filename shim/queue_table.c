@@ -20,7 +20,7 @@
 #define HSA_QUEUE_BASE 8u
 #define HSA_QUEUE_DOORBELL 16u
 #define HSA_QUEUE_SIZE 24u
-/* An intercept queue has the id of the queue behind it. */
+/* The id. An intercept queue (queue_join()) has that of the queue behind it. */
 #define HSA_QUEUE_ID 32u
 _Static_assert(offsetof(amd_queue_t, read_dispatch_id) == AMD_QUEUE_RPTR, "read pointer");
 _Static_assert(offsetof(amd_queue_t, hsa_queue) == 0, "an amd_queue_t begins with the hsa_queue_t");
@@ -91,8 +91,8 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
 	return q;
 }
 
-/* A queue that is never freed is no leak for LeakSanitizer: this happens if threads destroy queues
- * while the process exits and liburcu has ended already. */
+/* Tells LeakSanitizer that a queue which is never freed is no leak: this happens if threads destroy
+ * queues while the process exits and liburcu has ended already. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 #define KEEP(queue) __lsan_ignore_object(queue)

@@ -55,7 +55,7 @@ struct shim_queue {
 	bool read_via_kernel;
 
 	/* From here on: protected by the agent's lock. */
-	/* The runtime's own values, from CREATE_QUEUE or the last UPDATE_QUEUE. */
+	/* The values that the runtime passed to CREATE_QUEUE or to its last UPDATE_QUEUE. */
 	uint32_t priority, percent;
 	uint32_t percentage; /* queue_percentage, the whole word; `percent` is its low byte */
 	/* Values that the driver received last. They differ from the runtime's values while the
@@ -77,11 +77,11 @@ struct shim_queue {
 	/* Start of the time in which the ring was not empty and the read pointer did not move; 0:
 	 * the queue is not stalled. */
 	uint64_t stalled_ns;
-	/* Longest such time that polls have measured: an estimate of the longest kernel. At most
-	 * 100 ms, and a sixteenth is forgotten at each end. */
+	/* Estimate of the queue's longest kernel: the longest stall (see stalled_ns) that polls
+	 * have measured, at most 100 ms. Each end of work reduces it by a sixteenth. */
 	uint64_t longest_ns;
-	bool stood; /* a poll found rptr unchanged since stalled_ns */
-	/* The last end was found by a poll, not reported by a thread of the program (ends.h). */
+	bool stood; /* a poll found that rptr has not moved since stalled_ns */
+	/* A poll found the last end of work; no thread of the program reported it (ends.h). */
 	bool found;
 	/* The runtime has stopped the queue by UPDATE_QUEUE, so the driver has it off the GPU. */
 	bool stopped;
@@ -98,11 +98,11 @@ struct shim_queue {
 	uint32_t missed;
 	/* UPDATE_QUEUE changed the ring, so `ring` must not be read. */
 	bool ring_moved;
-	uint64_t rung; /* request: this doorbell is about to be rung; 0: none */
-	bool moved;    /* request: check the write pointer */
-	uint64_t done; /* request: all work before this write pointer is over */
-	/* Write pointer of an end that a thread reported and that a poll refuted, because the read
-	 * pointer stayed before it. */
+	uint64_t rung; /* request of a hook: this doorbell is about to be rung; 0: none */
+	bool moved;    /* request of a hook: check the write pointer */
+	uint64_t done; /* request of a hook: all work before this write pointer is over */
+	/* Write pointer up to which a thread reported all work as over, although a poll then found
+	 * that the read pointer stays before it. */
 	uint64_t refuted;
 };
 
@@ -113,10 +113,10 @@ struct shim_node {
 	bool requested; /* a request of the program is in progress (kfdshim.h) */
 	/* CLOCK_MONOTONIC ns of the last change between idle and active. */
 	uint64_t since_ns;
-	/* Index of the node in the daemon's shared memory at the last check: a hint. */
+	/* Index of the node in the daemon's shared memory at the last check, as a hint. */
 	uint32_t on_daemon_shm;
-	/* When the daemon was last seen to hold less urgent work on the node, CLOCK_MONOTONIC ns;
-	 * 0: never. */
+	/* Last time that the daemon kept less urgent processes suspended on the node,
+	 * CLOCK_MONOTONIC ns; 0: never. */
 	uint64_t holds_ns;
 };
 
@@ -155,11 +155,11 @@ struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id);
  * front of that queue: from then on both doorbells are signs of work of that queue. Under the
  * lock. */
 void queue_join(uint64_t hsa_queue);
-/* Reverts queue_join(), if there is an intercept queue. Under the lock. */
+/* Reverts queue_join(); does nothing for a queue without an intercept queue. Under the lock. */
 void queue_part(struct shim_queue *queue);
-/* The memory of a `read_via_kernel` queue was freed. The queue stays in the table, but nothing of
- * its memory is read again, and it gives up its hsa_queue_t address, which another queue may use
- * from now on. Under the lock. */
+/* Marks a `read_via_kernel` queue whose memory was freed. The queue stays in the table, but nothing
+ * of its memory is read again, and its hsa_queue_t address is removed, because a new queue may use
+ * it from now on. Under the lock. */
 void queue_lost(struct shim_queue *queue);
 /* Returns the queue with this hsa_queue_t, or NULL. Within readers_begin(). */
 struct shim_queue *queue_by_hsa(uint64_t hsa_queue);

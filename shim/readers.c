@@ -18,22 +18,22 @@
 #include "common/wait.h"
 #include "shim/thread.h"
 
-/* Longest wait for readers. */
+/* Longest time that a call waits for readers. */
 #define WAIT_NS 100000000u
 #define CHECK_NS 100000u /* period of the checks before and during a fork */
-/* More memory than liburcu's registry takes when it grows for one more thread: with 4,000 threads
- * it has 512 KiB, and doubles. */
+/* Size of a trial mapping in join(), larger than what liburcu's registry takes when it grows for
+ * one more thread: with 4,000 threads the registry has 512 KiB, and doubles. */
 #define ROOM_BYTES (1u << 20)
 
-/* Exported by liburcu-bp.so, and declared in a header that only LGPL code may include. The model
- * places the variable in each thread's static block when the agent is loaded: otherwise the first
- * read of each thread would allocate memory, within any call of the program. */
+/* Variables that liburcu-bp.so exports and declares only in a header that only LGPL code may
+ * include. The model places the variable in each thread's static block when the agent is loaded:
+ * otherwise the first read of each thread would allocate memory, within any call of the program. */
 extern __thread struct urcu_bp_reader *urcu_bp_reader /* NULL: thread is not registered */
 	__attribute__((tls_model("initial-exec")));
 extern int urcu_bp_has_sys_membarrier; /* it uses membarrier(2) */
 
-/* The wait for readers: liburcu's has no limit, so a thread of its own makes it. There is one at a
- * time; the last two are results. */
+/* State of the wait for readers. liburcu's wait has no time limit, so it runs in a thread of its
+ * own, one at a time. ENDED and REFUSED are results of the last wait. */
 enum wait_state { NONE, RUNNING, ENDED, REFUSED };
 static uint32_t state; /* futex; atomic */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ static pthread_t locker;
  * handlers can have a registry whose lock will never be free. */
 static pid_t home;
 
-/* ThreadSanitizer does not see what liburcu orders. */
+/* Tell ThreadSanitizer the order that liburcu guarantees, because the sanitizer does not see it. */
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
 static char hold_cmd;
@@ -62,7 +62,8 @@ void readers_init(void)
 	__atomic_store_n(&home, getpid(), __ATOMIC_RELAXED);
 }
 
-/* Registers the calling thread. liburcu aborts without memory, so find out first. */
+/* Registers the calling thread. liburcu aborts without memory, so a trial mapping finds out first.
+ * Returns false without memory, and in a child made without the fork handlers. */
 static __attribute__((noinline, cold)) bool join(void)
 {
 	void *room;
@@ -91,8 +92,8 @@ void readers_end(void)
 	urcu_bp_read_unlock();
 }
 
-/* The thread that waits. liburcu aborts if membarrier(2) fails, as it does if the program has
- * installed a seccomp filter meanwhile. */
+/* Body of the thread that waits for readers. Tries membarrier(2) first, because liburcu aborts if
+ * that fails, as under a seccomp filter that the program has installed meanwhile. */
 static void *wait_for_all(void *arg)
 {
 	bool ends = !urcu_bp_has_sys_membarrier ||
@@ -106,10 +107,10 @@ static void *wait_for_all(void *arg)
 	return arg;
 }
 
-/* Starts the thread, after the end of forks in progress. Returns true if it has been started. */
+/* Starts the thread, after the end of forks in progress. Returns false if that is not possible. */
 static bool begin_wait(uint64_t end_ns)
 {
-	/* An earlier wait has not ended: neither would this one. */
+	/* While an earlier wait has not ended, this one would not end either. */
 	if (__atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING)
 		return false;
 	for (;;) {
@@ -133,8 +134,8 @@ bool readers_wait(void)
 	struct timespec left;
 	bool ended = false;
 
-	/* A signal handler has interrupted this thread's read, or a fork handler has been called
-	 * within this thread's fork. */
+	/* A signal handler that calls this has interrupted a read of the same thread, or a fork
+	 * handler calls it within the thread's fork. */
 	if ((urcu_bp_reader && urcu_bp_read_ongoing()) ||
 	    __atomic_load_n(&locker, __ATOMIC_RELAXED) == pthread_self())
 		return false;
@@ -151,8 +152,8 @@ bool readers_wait(void)
 	return ended;
 }
 
-/* liburcu's lock is taken during a wait for readers. If that does not end, the lock is not taken
- * here, so that fork(2) returns. */
+/* Takes liburcu's lock, so that a child does not inherit it in use. A wait for readers holds that
+ * lock; if the wait does not end in time, fork(2) goes on without the lock. */
 void readers_before_fork(void)
 {
 	NOT_CANCELLED;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lock-free readers of the queue table, and a wait for them: before memory that a queue points to
- * is freed, every reader that may have found the queue must have ended. The mechanism is liburcu's
- * flavour for threads of others, urcu-bp: a thread registers at its first read and leaves at its
- * end, by itself.
+ * is freed, every reader that may have found the queue must have ended. The mechanism is urcu-bp,
+ * the flavour of liburcu for threads that the library did not create: a thread is registered
+ * automatically at its first read, and removed when it ends.
  *
  * liburcu ends the process where it cannot go on, and waits without a limit. This module stands
  * before each such place: a read or a wait that is not possible is refused, and the caller does
@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-/* At the agent's start: this process is the one that reads. */
+/* Allows the threads of this process to read. Called when the agent starts. */
 void readers_init(void);
 
 /* Begins a read. Reads may be nested. A read lasts for a few memory accesses. Can change errno.
@@ -34,8 +34,9 @@ void readers_end(void);
  * for the wait is refused. */
 bool readers_wait(void);
 
-/* Around a fork, in this order; the last two in the parent and in the child. A child of a process
- * whose readers did not end registers no threads: its hooks find no queues. */
+/* To be called around a fork: the first function before it, the second after it in the parent, the
+ * third after it in the child. A child of a process whose readers did not end registers no threads:
+ * its hooks find no queues. */
 void readers_before_fork(void);
 void readers_after_fork_parent(void);
 void readers_after_fork_child(void);

@@ -17,7 +17,7 @@
 #include "shim/safe_read.h"
 #include "shim/topology.h"
 
-/* RUNTIME_ENABLE sleeps, and can be interrupted, only while a debugger is attached. */
+/* Limit of tries. RUNTIME_ENABLE sleeps, and can be interrupted, only under a debugger. */
 #define INTERRUPTED_MAX 16
 
 /* Held while the first CREATE_QUEUE enables the runtime: the queue of a second thread must not be
@@ -41,8 +41,8 @@ static void set_state(enum client_shm_runtime new_state, int new_reason)
 	agent_unlock();
 }
 
-/* Finds the place where a debugger finds the loaded code objects, if there is one. Not at the first
- * queue, because the runtime then holds locks for which another thread's dlopen() may wait. */
+/* Finds where a debugger finds the loaded code objects (_amdgpu_r_debug), if it exists. Not at the
+ * first queue: the runtime then holds locks for which another thread's dlopen() may wait. */
 void runtime_find(void)
 {
 	void *handle, *symbol = NULL;
@@ -87,8 +87,8 @@ static bool can_debug(const struct kfdshim_preload_iface *host, int fd, uint32_t
 	return false;
 }
 
-/* Enables the runtime, if possible. Returns true if the result is final. It is not if the call
- * names no node: that call will fail and decides nothing. */
+/* Enables the runtime, if possible. Returns true if no later call needs to try again, and false if
+ * @gpu_id is not a node: its CREATE_QUEUE will fail and decides nothing. */
 static bool enable(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id)
 {
 	uint32_t capability = topology_capability(gpu_id);
@@ -132,7 +132,7 @@ void runtime_before_queue(const struct kfdshim_preload_iface *host, int fd, uint
 	errno = saved;
 }
 
-/* Forwards a RUNTIME_ENABLE of the runtime. */
+/* Forwards a RUNTIME_ENABLE that the runtime itself calls, and records its result. */
 static int forward_enable(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
 			  void *arg)
 {
@@ -141,8 +141,8 @@ static int forward_enable(const struct kfdshim_preload_iface *host, int fd, unsi
 	pthread_mutex_lock(&enable_lock);
 	result = host->ioctl(fd, request, arg);
 	err = errno;
-	/* The agent has enabled the runtime before. That must not be visible as an error, because
-	 * ROCr's hsa_init() would fail. */
+	/* EBUSY means that the agent has enabled the runtime before. That must not be visible as an
+	 * error, because ROCr's hsa_init() would fail. */
 	if (result != 0 && err == EBUSY && ours)
 		result = 0;
 	if (result == 0) {
@@ -158,7 +158,7 @@ static int forward_enable(const struct kfdshim_preload_iface *host, int fd, unsi
 	return result;
 }
 
-/* Forwards a runtime disable of the runtime. A suspended process would sleep in that call. */
+/* Forwards a runtime disable of the runtime itself, in which a suspended process would sleep. */
 static int forward_disable(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
 			   void *arg)
 {

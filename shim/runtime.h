@@ -12,8 +12,8 @@
 
 #include "channel/agent_abi.h"
 
-/* Finds the address that RUNTIME_ENABLE passes to the driver (_amdgpu_r_debug). At the agent's
- * start, which is the runtime's first ioctl; looks up symbols. */
+/* Finds the address that RUNTIME_ENABLE passes to the driver (_amdgpu_r_debug), by a look-up of
+ * symbols. To be called at the agent's start, which is the runtime's first ioctl. */
 void runtime_find(void);
 /* Before a CREATE_QUEUE on @gpu_id is forwarded: enables the runtime, if that has not been done and
  * driver and node support debugging. Any thread; keeps errno. */
@@ -23,7 +23,7 @@ void runtime_before_queue(const struct kfdshim_preload_iface *host, int fd, uint
 int runtime_ioctl(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
 		  void *arg);
 
-/* In a fork child: nothing is enabled. */
+/* In a fork child: forgets that the runtime was enabled, because the child's is not. */
 void runtime_forget(void);
 
 #endif

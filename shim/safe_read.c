@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 /*
- * process_vm_writev() from this process to itself. The kernel reads the source of that call by
- * loads, as any argument of the caller, and takes pages only of the destination. So the source is
- * the address in question, and the destination is @to. process_vm_readv() would take pages of that
- * address; memory of a device (VM_IO, VM_PFNMAP: GTT and VRAM) has none, so the call would fail
- * with EFAULT.
+ * Copies by process_vm_writev() from this process to itself. The kernel reads the source of that
+ * call by loads, as any argument of the caller, and takes pages only of the destination. So the
+ * source is @address, and the destination is @to. process_vm_readv() would take pages of @address;
+ * memory of a device (VM_IO, VM_PFNMAP: GTT and VRAM) has none, so the call would fail with EFAULT.
  *
  * The process is named by the calling thread, because the first thread, whose number is that of the
  * process, may have ended and then has no memory. libc's function is not used, because a sanitizer
@@ -47,7 +46,7 @@ static bool is_mapped(uint64_t word)
 	return mapped;
 }
 
-/* An aligned word is read by one load, because another thread may be writing it. */
+/* Copies memory; an aligned word by one load, because another thread may be writing it. */
 static void load(void *to, uint64_t address, size_t size)
 {
 	uint64_t word;

@@ -29,13 +29,13 @@
 
 #define LONG_SLEEP_NS 10000000u /* a longer sleep is ended by sampler_wake() */
 #define NO_BARRIER_NS 10000000u /* polling period on a kernel without membarrier(2) */
-#define DEAF_NS 10000000u	/* length of a sleep that nothing can end */
-/* Limit of closely spaced polls, 2 % of a core: one in 50 times the duration of a wake and a poll,
- * and in advance as many as 25 ms allow. Sleeps below CLOSE_BELOW_NS count as closely spaced. */
+#define DEAF_NS 10000000u	/* length of a sleep while there is no eventfd to end it */
+/* Limit of closely spaced polls: 1/CLOSE_PART (2 %) of a core, of which up to CLOSE_AHEAD_NS may be
+ * used in advance. Sleeps below CLOSE_BELOW_NS count as closely spaced. */
 #define CLOSE_PART 50u
 #define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
-/* A wake takes 5 us on a server and 40 us in a virtual machine, more if all cores are busy. */
+/* Limits of the duration of a wake: 5 us on a server, 40 us in a virtual machine or a busy one. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
 #define ITERATION_MAX_NS 1000000u /* a longer turn of the loop was a wait for a core */
@@ -44,8 +44,8 @@
 uint64_t sampler_longest_ns = 10000000000u;
 
 static uint64_t wake_ns = WAKE_MIN_NS; /* measured duration of a wake: how late the sleeps end */
-/* Measured duration of a turn of the loop without its sleep. A poll makes a system call for each
- * queue that has drained. */
+/* Measured duration of one iteration of the sampler's loop without its sleep. A poll makes a system
+ * call for each queue that has drained. */
 static uint64_t iteration_ns;
 static bool started; /* atomic */
 
@@ -75,7 +75,7 @@ static bool barrier_everywhere(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
 		return true;
-	/* Register, which liburcu has done unless the call was refused when it was loaded. */
+	/* Register the process, in case liburcu's own try was refused when it was loaded. */
 	return errno == EPERM &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -126,8 +126,8 @@ static uint64_t longest_sleep(void)
 	return fd < 0 ? DEAF_NS : longest;
 }
 
-/* Lengthens @after, the time until the next poll, where the budget of closely spaced polls is used
- * up. 0 means a wake was requested and stays 0. */
+/* Returns @after, the time until the next poll, or a longer one if the closely spaced polls have
+ * used up their share of CPU time (CLOSE_PART). 0 means that a wake was requested, and stays 0. */
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct ratelimit limit;
@@ -142,7 +142,7 @@ static uint64_t spare(uint64_t now_ns, uint64_t after)
 	return next - now_ns;
 }
 
-/* Updates the mean *ns by a measurement, limited to least..most. */
+/* Updates the mean *ns by the measurement @took_ns, which is limited to @least..@most. */
 static void learn(uint64_t *ns, uint64_t took_ns, uint64_t least, uint64_t most)
 {
 	if (took_ns < least)
@@ -174,7 +174,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 		learn(&wake_ns, clock_ns() - end_ns, WAKE_MIN_NS, WAKE_MAX_NS);
 	if (n <= 0)
 		return;
-	/* Check first: reading a file of the program would take data from it. */
+	/* Check that it is the agent's: reading a file of the program would take data from it. */
 	if (fds[0].revents && descriptor_is_ours(sampler_sleep.wake_fd))
 		(void)!read(sampler_sleep.wake_fd, &count, sizeof(count));
 	if (fds[1].revents)
@@ -183,7 +183,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 		peers_lost();
 }
 
-/* Removes a KFD context, unless queues of it are still active. */
+/* Removes queues and VRAM of a KFD context. Returns false while queues of it are active. */
 static bool context_ended(uint32_t context)
 {
 	if (entries_drop_context(context))
@@ -225,8 +225,8 @@ static void *sampler(void *arg)
 	return NULL;
 }
 
-/* The eventfd is opened before the thread starts, because hooks of other threads may wake it at
- * once. */
+/* Starts the sampler's thread. Opens the eventfd first, because hooks of other threads may wake it
+ * at once. */
 static int start_thread(void)
 {
 	int err;

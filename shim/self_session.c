@@ -29,8 +29,8 @@ bool self_is_suspended(void)
 	return kfd_debug_is_holding(&session);
 }
 
-/* After each call: another process may have ended the session. (Before Linux 6.12.103 ending it
- * requires no right.) */
+/* Returns the result of a call on the session, after recording whether the session still is open:
+ * another process may have ended it. (Before Linux 6.12.103 that requires no right.) */
 static int checked(int result)
 {
 	if (!session.enabled)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Self session: a debug session of this process on itself (DBG_TRAP). The driver requires no ptrace
- * right when caller and target are the same process. It takes the compute queues off the GPU and
- * gives them back from within.
+ * right when caller and target are the same process. By it the process takes its own compute queues
+ * off the GPU and resumes them.
  *
  * kfd/debug_session.h has the protocol and the rules of the driver. Two more rules concern a
  * process that is its own debugger (Linux 6.5 to 7.3):
@@ -51,7 +51,8 @@ bool self_is_suspended(void);
  * Returns 0; -EINVAL if another process has ended it, and it is no longer open then; or another
  * negative errno if the check itself has failed. */
 int self_check(void);
-/* After a queue was created: clears its flag "new". Returns 0 or a negative errno. */
+/* Clears the flag "new" of a queue that was created, with which it cannot be suspended. Returns 0
+ * or a negative errno. */
 int self_collect(void);
 
 /* In a fork child: forgets the session, which is the parent's. */

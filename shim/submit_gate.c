@@ -13,13 +13,14 @@
 #include "shim/config.h"
 #include "shim/queue_table.h"
 
-/* Longest wait of a thread. */
+/* Longest time that a thread waits at the closed gate. */
 #define WAIT_NS 1000000000u
 #define CHECK_NS 1000000u /* with a limit above 0: period of the checks for room */
 
 static uint32_t *gate;
 
-/* Kind of a thread, by what it was seen to do first; stored as thread-specific data under `key`. */
+/* Kind of a thread, the program's or the runtime's, by what it was seen to do first; stored as
+ * thread-specific data under `key`. */
 enum thread_kind { UNSEEN, PROGRAMS, RUNTIMES };
 static pthread_key_t key;
 static int key_error = -1; /* 0: there is a key; -1: not created yet; else an errno */
@@ -47,7 +48,7 @@ static enum thread_kind own_kind(void)
 	return (enum thread_kind)(uintptr_t)pthread_getspecific(key);
 }
 
-/* Stores the kind of the calling thread. Without memory for it the thread stays UNSEEN. */
+/* Stores the kind of the calling thread, unless one is stored or there is no memory for it. */
 static void seen(enum thread_kind now)
 {
 	int saved = errno;
@@ -70,7 +71,7 @@ void gate_seen_events(void)
 /* Returns true if the calling thread is not one of the runtime. */
 static bool may_wait(void)
 {
-	/* The runtime's threads poll then and are never seen in WAIT_EVENTS. */
+	/* With HSA_ENABLE_INTERRUPT=0 the runtime's threads poll and are never in WAIT_EVENTS. */
 	if (own_kind() == UNSEEN && config.no_interrupts)
 		return gettid() == getpid();
 	return own_kind() != RUNTIMES;

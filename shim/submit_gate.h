@@ -23,8 +23,8 @@ void gate_init(uint32_t *word);
  * pthread_key_create()). */
 int gate_set(bool closed);
 
-/* Hook: the calling thread is about to reserve @count slots of this hsa_queue_t, and the gate is
- * closed. Waits until the slots may be reserved, at most 1 s. Any thread; keeps errno. */
+/* Waits until @count slots of this hsa_queue_t may be reserved, at most 1 s. Hook, called by a
+ * thread that is about to reserve them while the gate is closed. Any thread; keeps errno. */
 void gate_pass(uint64_t hsa_queue, uint64_t count);
 
 /*

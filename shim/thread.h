@@ -10,10 +10,10 @@
 int thread_start(void *(*body)(void *), void *arg);
 
 /* Makes the sampler run its loop again soon: ends a long sleep; a sleep of at most 10 ms ends by
- * itself. If the program has closed the eventfd for this, that one sleep lasts its full time.
- * Keeps errno. */
+ * itself. If the program has closed the eventfd for this, the sleep in progress lasts its full
+ * time. Keeps errno. */
 void sampler_wake(void);
-/* The same, but ends a short sleep, too, at the price of a system call each time. */
+/* As sampler_wake(), but ends a short sleep, too, at the price of a system call each time. */
 void sampler_wake_now(void);
 
 /* How the sampler sleeps, for sampler.c. All atomic. */

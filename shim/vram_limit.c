@@ -43,7 +43,7 @@ static size_t bucket_of(uint64_t handle)
 	return (size_t)((handle * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
 }
 
-/* Returns the index of this handle, or of the free entry where the search ends. */
+/* Returns the index in `buffers` of this handle, or of the free entry where the search ends. */
 static size_t find(uint32_t context, uint64_t handle)
 {
 	size_t i = bucket_of(handle);
@@ -95,7 +95,7 @@ static bool insert(struct vram_buffer buffer)
 	if (used + 1 > room / 2 && !grow())
 		return false;
 	i = find(buffer.context, buffer.handle);
-	if (buffers[i].bucket_of) /* the old one was freed by a call that was not seen */
+	if (buffers[i].bucket_of) /* the old buffer was freed by a call that no hook saw */
 		give_back(buffers[i]);
 	else
 		used++;
@@ -103,8 +103,8 @@ static bool insert(struct vram_buffer buffer)
 	return true;
 }
 
-/* Removes an entry and returns it; all zero: not found. Entries after the removed one may have been
- * placed past it, so they move up. */
+/* Removes an entry and returns it; returns all zero if there is none. Moves up the entries behind
+ * it that an earlier collision has placed there. */
 static struct vram_buffer take(uint32_t context, uint64_t handle)
 {
 	struct vram_buffer none = {0}, found;
@@ -156,8 +156,8 @@ static void publish(uint32_t node)
 	agent_unlock();
 }
 
-/* Adds the bytes before the call is forwarded, so that two threads cannot both get the last of
- * them. Returns false if they are beyond the limit. */
+/* Adds @bytes to the count of the node before the call is forwarded, so that two threads cannot
+ * both use the last free bytes. Returns false, and adds nothing, if the sum is above the limit. */
 static bool reserve(uint32_t node, uint64_t bytes)
 {
 	uint64_t sum;
@@ -192,7 +192,7 @@ static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
 					 : (bytes + PAGE - 1) & -(uint64_t)PAGE;
 }
 
-/* After the driver call: the buffer exists (still), or its bytes are free again. */
+/* Corrects the count after the driver call: keeps a buffer that exists, else frees its bytes. */
 static void settle(struct vram_buffer buffer, bool is_there)
 {
 	pthread_mutex_lock(&lock);

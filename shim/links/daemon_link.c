@@ -43,9 +43,9 @@ static struct {
 	bool alone;	  /* the last connect failed, or the daemon is lost */
 } peer = {.socket = UNUSED_FD};
 
-/* An eventfd is the only kind of file here without a file type in st_mode. A pipe or socket must be
- * refused, because a write after the other end is closed would raise SIGPIPE in the program; and a
- * write to a regular file may take long. */
+/* Returns true if @fd is an eventfd, which is the only kind of file here without a file type in
+ * st_mode. A pipe or socket must be refused, because a write after the other end is closed would
+ * raise SIGPIPE in the program; and a write to a regular file may take long. */
 static bool is_eventfd(int fd)
 {
 	struct stat st;
@@ -79,8 +79,8 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 		daemon_shm_unmap(daemon_shm);
 		return err;
 	}
-	/* Give up the peers' hold and the self session before the daemon learns that it may open a
-	 * session on this process. */
+	/* End a hold for peers and the session of this process on itself before the daemon learns
+	 * that it may open a session on this process. */
 	peers_stop();
 	hold_hand_over();
 	agent_lock();
@@ -145,8 +145,8 @@ static int connect_daemon(void)
 	return fd;
 }
 
-/* The hello is built after the connect, so that it has what the application set while there was no
- * daemon. */
+/* Sends the hello. It is built after the connect, so that it has what the application set while
+ * there was no daemon. */
 static int send_hello(void)
 {
 	struct protocol_hello hello = {
@@ -223,7 +223,7 @@ static void take_welcome(uint64_t now_ns)
 	kfdshim_log(LOG_INFO, "registered with the daemon at %s", config.socket);
 }
 
-/* Disconnects, when no thread uses the shared memory any more. */
+/* Disconnects if no thread uses the shared memory any more; otherwise a later call does. */
 static void let_go(uint64_t now_ns)
 {
 	if (!link_shm_end())
@@ -265,8 +265,8 @@ static void serve_hold_cmd(uint64_t now_ns)
 		return;
 	}
 	begun_ns = clock_ns();
-	/* Without a daemon, or with a new one that has not sent a command yet, `hold_cmd` is 0:
-	 * release. */
+	/* `hold_cmd` is 0, which means release, without a daemon and before a new daemon has sent a
+	 * command. */
 	err = hold_set(HOLD_BY_DAEMON, HOLD_CMD_LEVEL(hold_cmd ? hold_cmd : peer.hold_cmd),
 		       HOLD_CMD_IS_HOLD(hold_cmd));
 	if (!err && HOLD_CMD_IS_PREPARE(hold_cmd))
@@ -281,8 +281,8 @@ static void serve_hold_cmd(uint64_t now_ns)
 	link_shm_wake();
 }
 
-/* Returns true if the daemon's heartbeat has stopped. Called in each iteration of the sampler,
- * which is awake while there is work. */
+/* Returns true if the daemon has given no heartbeat for SILENCE_NS. Called in each iteration of the
+ * sampler, which is awake while there is work. */
 static bool is_silent(uint64_t now_ns)
 {
 	uint64_t heartbeat_ns = link_shm_heartbeat_ns();
@@ -331,8 +331,8 @@ int link_socket(void)
 	return peer.state == LINK_HANDSHAKE_DONE || peer.state == LINK_UP ? peer.socket : UNUSED_FD;
 }
 
-/* After the welcome each packet is only a wake; link_step() then finds the hold command in the
- * shared memory. */
+/* Reads packets after the welcome: each is only a wake, and link_step() then finds the hold command
+ * in the shared memory. */
 void link_readable(void)
 {
 	char bytes[8];

@@ -16,8 +16,8 @@
 uint64_t link_step(uint64_t now_ns);
 /* Returns the socket that is to be polled for reading, or -1. Sampler's thread only. */
 int link_socket(void);
-/* link_socket() is readable: reads the wake packets of the daemon, and notices a hang-up. Sampler's
- * thread only. */
+/* Reads the wake packets of the daemon, and notices a hang-up. To be called when link_socket() is
+ * readable. Sampler's thread only. */
 void link_readable(void);
 /* Returns true if no daemon serves this process: none accepted the last connection, or the last one
  * is gone. Sampler's thread only. */

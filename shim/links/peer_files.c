@@ -76,8 +76,8 @@ static int lock_shm(int fd)
 	return fcntl(fd, F_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
-/* Makes the file under a temporary name, so that it is complete and locked when it gets its real
- * name. */
+/* Makes the shared-memory file of this process under a temporary name, so that it is complete and
+ * locked when it gets its real name. */
 static int make_shm(struct peers_own *own, const struct client_shm *shm)
 {
 	char fresh[PEERS_NAME + 16], file[PEERS_NAME + 16];
@@ -131,12 +131,12 @@ int peers_own_open(struct peers_own *own, const struct client_shm *shm, const ch
 	*own = (struct peers_own){
 		.directory = -1, .shm = -1, .socket = -1, .owner = PEERS_NO_OWNER};
 	/* The start time makes the name different after an exec, so a peer that removes the files
-	 * of the dead process cannot hit those of the new one. */
+	 * of a dead process cannot hit those of a new process with the same pid. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
 		 (unsigned long long)clock_ns() / 1000u);
 	*why = "the directory";
 	err = open_dir(own);
-	/* The socket first, because a peer that sees the other file may send to it. */
+	/* Make the socket first, because a peer that sees the shared-memory file may send to it. */
 	if (!err) {
 		*why = "the socket in";
 		err = make_socket(own);

@@ -18,7 +18,7 @@
 #include "shim/topology.h"
 
 #define CHECK_NS 100000000u /* period while held, so that a peer's death is noticed */
-#define BUSY_NS 10000000u   /* after a hold that was not possible at that moment */
+#define BUSY_NS 10000000u   /* delay after a hold that was not possible at that moment */
 
 /* Each failed try costs every process on the node some runlist updates ("bounces"). The next try is
  * after 100 ms, then after twice that, and so on up to 10 s. */
@@ -36,7 +36,7 @@
 
 static struct {
 	bool wished; /* a hold request of this module is granted */
-	bool exempt; /* exempt: holding this process was seen to do harm */
+	bool exempt; /* this process is never held again, because holding it was seen to do harm */
 	/* the next work of this process is to be held; written under the agent's lock */
 	bool ready;
 	int logged_error;  /* last failure that was logged, negative errno */
@@ -75,8 +75,8 @@ static void spare(const char *why)
 		why);
 }
 
-/* A hold has failed: decides when it is tried again. After -EIO or -ETIME it is not, because the
- * driver resets a GPU whose firmware does not preempt. */
+/* Decides when a hold that has failed with @err is tried again. After -EIO or -ETIME it is not
+ * tried again, because the driver resets a GPU whose firmware does not preempt. */
 static void failed(int err, uint64_t now_ns)
 {
 	if (err == -ECANCELED && device_is_open()) {
@@ -113,9 +113,8 @@ static void taken(uint64_t took_ns)
 		spare("two suspends took longer than 50 ms");
 }
 
-/* Returns for how long this thread, since it began, could run and had no core, in ns: the second
- * number of schedstat (Linux's Documentation/scheduler/sched-stats.rst). 0: the kernel does not
- * report it. */
+/* Returns how long this thread has waited for a core since it began, in ns: the second number of
+ * schedstat (Linux's Documentation/scheduler/sched-stats.rst). 0: the kernel does not report it. */
 static uint64_t waited_for_core_ns(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -130,10 +129,10 @@ static uint64_t waited_for_core_ns(void)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Holds the process or releases it. Returns hold_set()'s result; *took_ns: the duration of the call
- * in ns, without waits for a core. The waits are read before the first and after the last reading
- * of the clock, so that none of them counts as the call's own time. Waits outside of the two clock
- * readings are subtracted as well, hence the comparison before the subtraction. */
+/* Holds the process or releases it, and returns hold_set()'s result. Sets *took_ns to the duration
+ * of the call in ns, without waits for a core. The waits are read before the first and after the
+ * last reading of the clock, so that none of them counts as the call's own time. Waits outside of
+ * the two clock readings are subtracted as well, hence the comparison before the subtraction. */
 static int set_timed(bool held, uint64_t *took_ns)
 {
 	uint64_t waited_ns = waited_for_core_ns(), begin_ns = clock_ns();
@@ -145,7 +144,7 @@ static int set_timed(bool held, uint64_t *took_ns)
 	return err;
 }
 
-/* Holds the process, or renews the lease, which costs nothing. */
+/* Holds the process, or renews the lease (hold.h) of a hold in effect, which costs nothing. */
 static void take(uint64_t now_ns)
 {
 	bool anew = !hold.wished;
@@ -159,7 +158,7 @@ static void take(uint64_t now_ns)
 		taken(took_ns);
 }
 
-/* Releases the process. */
+/* Releases the process, and learns how long the release takes. */
 static void give(void)
 {
 	uint64_t took_ns;
@@ -178,8 +177,8 @@ static void set_ready(bool ready)
 	agent_unlock();
 }
 
-/* Returns true if the process has no work in flight: suspending it would cost both sides a runlist
- * update ("bounce") for nothing. Its next work is then to wake the sampler. */
+/* Returns true, and sets `ready`, if the process has no work in flight: suspending it would cost
+ * both sides a runlist update ("bounce") for nothing. Its next work is then to wake the sampler. */
 static bool is_at_rest(void)
 {
 	bool rest;
@@ -190,7 +189,7 @@ static bool is_at_rest(void)
 	return rest;
 }
 
-/* More urgent work of a peer is active. Returns the time of the next call. */
+/* Holds this process for a peer, if it has work in flight. Returns the time of the next call. */
 static uint64_t decide_urgent(uint64_t now_ns)
 {
 	int lost = hold.wished ? hold_lost(HOLD_BY_PEERS) : 0;
@@ -225,7 +224,7 @@ static uint64_t hold_over_ns(void)
 	return ns < OVER_MAX_NS ? ns : OVER_MAX_NS;
 }
 
-/* No more urgent work is active. Returns the time of the next call. */
+/* Ends the hold after the hold-over, as no peer has urgent work. Returns the next call's time. */
 static uint64_t decide_quiet(uint64_t now_ns)
 {
 	uint64_t until_ns = hold.since_ns + hold_over_ns();

@@ -11,13 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The use of peers begins: errors are logged again. */
+/* Resets this module when the use of peers begins, so that errors are logged again. */
 void peers_hold_begin(void);
-/* Decides and applies the hold. @urgent: more urgent work of a peer is active on a node where this
- * process, or its group, has queues.
+/* Decides whether this process is held for a peer, and holds or releases it. @urgent: more urgent
+ * work of a peer is active on a node where this process, or its group, has queues.
  * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed. */
 uint64_t peers_hold_step(uint64_t now_ns, bool urgent);
-/* Releases the process: it has no queues, or peers are no longer used. */
+/* Releases the process, because it has no queues, or because peers are no longer used. */
 void peers_hold_end(void);
 /* Returns true while the process is held for a peer. */
 bool peers_hold_stands(void);

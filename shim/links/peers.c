@@ -20,10 +20,10 @@
 #define PEERS_MAX 64u /* peers beyond this number are not seen */
 /* Directory entries that one scan reads. */
 #define FILES_MAX 4096u
-#define RETRY_NS 10000000000u /* after the files could not be made */
+#define RETRY_NS 10000000000u /* delay of the next try after the files could not be made */
 
-/* Linux queues 11 datagrams for a receiver that does not read them (max_dgram_qlen is 10). If this
- * number was waiting, an ARRIVE may be among those that were lost. */
+/* Number of waiting datagrams from which on some may have been lost, ARRIVE among them. Linux
+ * queues 11 for a receiver that does not read them (max_dgram_qlen is 10). */
 #define FULL 8u
 
 #define CHECK_NS 100000000u /* period of a full check while held */
@@ -41,10 +41,10 @@ struct peer {
 	struct sockaddr_un address;
 	bool unwoken; /* atomic: not notified of the last change of this process */
 	bool stale;   /* its file has to be read again */
-	/* From the last read of its file. */
+	/* Copied at the last read of its file. */
 	uint32_t gpu_ids[CLIENT_SHM_NODES];
 	bool busy[CLIENT_SHM_NODES];
-	/* From the last call of is_urgent_elsewhere(); bit numbers are indices in urgency.gpus. */
+	/* Set by the last is_urgent_elsewhere(); bit numbers are indices in urgency.gpus. */
 	struct node_set nodes, active;
 };
 
@@ -71,7 +71,7 @@ static struct {
 	uint32_t count;
 } urgency;
 
-/* The priority of a peer; a process with PRIORITY_UNSET neither holds peers back nor is held. */
+/* Returns a peer's priority. A process with PRIORITY_UNSET neither holds peers nor is held. */
 static int priority_of(const struct peer *peer)
 {
 	return __atomic_load_n(&peer->priority, __ATOMIC_RELAXED);
@@ -82,8 +82,8 @@ static bool same_group(const char *a, const char *b)
 	return a[0] != '\0' && strcmp(a, b) == 0;
 }
 
-/* Returns the priority of the gang with this group name: the highest of its members, and of
- * @highest, the priority of one member. */
+/* Returns the priority of the gang with this group name, which is the highest of its members'
+ * priorities. @highest is the priority of one member. */
 static int gang_priority(const char *group, int highest)
 {
 	if (same_group(config.group, group) && config_priority() > highest)
@@ -106,7 +106,7 @@ static void send_to(const struct sockaddr_un *address, char what)
 		__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
 }
 
-/* Writes a part of `own` to the same place of the file. */
+/* Writes @part, a part of `own`, to the same offset of this process's file. */
 static void write_shm(const void *part, size_t size)
 {
 	if (descriptor_is_ours(files.shm))
@@ -120,7 +120,7 @@ static void set_changed(void)
 
 /* Wakes the first of the peers that may have to hold themselves back: those with a lower priority
  * and, if this process uses a new node, those of its own group, which is one gang. Returns true if
- * there are others, which wake_rest() wakes. */
+ * more than one has to be woken; wake_rest() wakes the others. */
 static bool wake_first(bool new_node)
 {
 	int mine = gang_priority(config.group, config_priority());
@@ -154,7 +154,7 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	write_shm(client_shm_node(&own, (uint32_t)slot), sizeof(struct client_shm_node));
 	set_changed();
 	more = wake_first(is_new);
-	/* Work ends a long sleep of the sampler, but not a short one. Without queues the agent does
+	/* Wake the sampler, which then wakes the other peers. Before the first queue the agent does
 	 * not listen, so it may not have met a peer that has come since. */
 	if (more || (active && (peers_hold_awaits_work() || !queues_any())))
 		sampler_wake_now();
@@ -168,8 +168,8 @@ static void wake_rest(void)
 			send_to(&peers[i].address, PEERS_CHANGED);
 }
 
-/* Writes an entry of the queue table to the file, if it differs. The caller has removed what
- * changes with work. */
+/* Writes an entry of the queue table to this process's file, if it differs from what is there. The
+ * caller has cleared the fields that change with work. */
 static void write_queue(uint32_t slot, const struct client_shm_queue *entry)
 {
 	uint32_t generation = own.queue_generation;
@@ -217,9 +217,8 @@ static bool is_known(const char *name)
 	return strcmp(files.name, name) == 0;
 }
 
-/* Reads a peer's file. If the peer's priority has changed, one of the two processes may have missed
- * changes of the other that follow from it, so the peer is notified and reads the file of this
- * process again, too. */
+/* Reads a peer's file. If the peer's priority has changed, it may not have been notified of changes
+ * of this process before, so it is notified now and reads the file of this process again. */
 static void read_peer(struct peer *peer)
 {
 	int before = peer->priority;
@@ -385,7 +384,7 @@ void peers_stop(void)
 
 /* ---- decision ---- */
 
-/* Adds a GPU to a set of nodes, with the number that it has in urgency.gpus. */
+/* Adds a GPU to a set of nodes. Its bit number is its index in urgency.gpus, which it joins. */
 static void put(struct node_set *set, uint32_t gpu_id)
 {
 	static bool reported;
@@ -476,8 +475,8 @@ static bool is_urgent_elsewhere(void)
 	return false;
 }
 
-/* Finds the sender of a datagram by the file name of its socket: the sender may see the directory
- * under another path. */
+/* Returns the peer that sent a datagram from @address, or NULL. Compares only the file name of its
+ * socket, because the sender may see the directory under another path. */
 static struct peer *peer_at(const struct sockaddr_un *address)
 {
 	const char *file = strrchr(address->sun_path, '/');
@@ -515,7 +514,7 @@ static void drain_socket(void)
 	}
 }
 
-/* While held: finds changes whose datagram was lost, and peers that have died. */
+/* While this process is held: finds changes whose datagram was lost, and peers that have died. */
 static void check(uint64_t now_ns)
 {
 	if (!peers_hold_stands() || now_ns < check_ns)
@@ -577,8 +576,8 @@ int peers_socket(void)
 	return up && queues_any() ? files.socket : -1;
 }
 
-/* Removes the files at a normal exit. A process that ends without it (a signal, _exit()) is found
- * to be dead by its peers. */
+/* Removes the files of this process at a normal exit. If a process ends otherwise (a signal,
+ * _exit()), its peers find that it is dead and remove them. */
 __attribute__((destructor)) static void leave(void)
 {
 	if (up && getpid() == started_by)

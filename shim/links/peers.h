@@ -36,20 +36,21 @@
 uint64_t peers_step(uint64_t now_ns, bool alone);
 /* Returns the socket to be polled for reading; -1: none, or not now. Sampler's thread only. */
 int peers_socket(void);
-/* The program has closed the file descriptors of this module: stops, and tries again after 10 s.
- * Sampler's thread only. */
+/* Stops the use of peers, because the program has closed the file descriptors of this module, and
+ * tries again after 10 s. Sampler's thread only. */
 void peers_lost(void);
-/* A daemon has taken over: releases what was held for a peer, and removes the files of this
- * process. Sampler's thread only. */
+/* Stops the use of peers, because a daemon has taken over: releases this process if it was held for
+ * a peer, and removes its files. Sampler's thread only. */
 void peers_stop(void);
 
-/* A node of this process became active or idle, or is new. Writes it to the file of this process
+/* Writes the state of a node that became active or idle, or is new, to the file of this process,
  * and notifies the peers of lower priority: the first of them directly, so that a doorbell wakes
  * one process, the others in peers_step(), for which it wakes the sampler. Under the agent's lock;
  * keeps errno. */
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns);
 
-/* A queue is new, has changed, or is gone. Under the agent's lock; both keep errno. */
+/* Write a queue that is new, has changed, or is gone to this process's file. Under the agent's
+ * lock; both keep errno. */
 void peers_queue(const struct shim_queue *queue);
 void peers_queue_gone(const struct shim_queue *queue);
 
