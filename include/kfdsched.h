@@ -47,7 +47,7 @@ void kfdsched_close(struct kfdsched *k);
 /* Returns the result of the last call in one sentence: why it failed, or what the daemon has done.
  * Valid until the next call with this handle. */
 const char *kfdsched_errmsg(const struct kfdsched *k);
-/* The same function by its name before 0.1.0, which the next release removes. */
+/* As kfdsched_errmsg(): its name before 0.1.0, which the next release removes. */
 const char *kfdsched_sentence(const struct kfdsched *k);
 
 /* ---- queries ---- */

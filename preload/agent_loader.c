@@ -18,7 +18,7 @@
 #include "common/thread_cancel.h"
 #include "preload/preload_priv.h"
 
-#define AGENT_BYTES (1u << 20) /* address space; more than the agent needs */
+#define AGENT_BYTES (1u << 20) /* address space that is more than the agent needs */
 
 const struct kfdshim_agent *agent_loaded;
 
@@ -46,7 +46,7 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *format, .
 	errno = saved;
 }
 
-/* Reports that the agent is not loaded, why, and how to fix that. */
+/* Prints that the agent is not loaded, why (@why), and how to fix that (@remedy). */
 static void cannot(const char *why, const char *remedy)
 {
 	complain("the work of this process is not scheduled, it runs as without libkfdshim.so: %s: "
@@ -54,8 +54,8 @@ static void cannot(const char *why, const char *remedy)
 		 why, remedy);
 }
 
-/* What the variables of liburcu need, and those of all other libraries that the program has loaded
- * at run time, is more than the dynamic linker reserves. */
+/* Error text of the dynamic linker if the thread-local variables of liburcu, and of all other
+ * libraries loaded at run time, need more than it reserves. */
 #define NO_STATIC_TLS "static TLS block"
 
 static const char *remedy_of(int err)
@@ -147,16 +147,16 @@ static int load_error(const char *path)
 	return 0;
 }
 
-/* A key of thread-specific data that liburcu will use; its number is low if this library is loaded
- * at the program's start. */
+/* A key of thread-specific data that is kept free for liburcu; its number is low if this library is
+ * loaded at the program's start. */
 static pthread_key_t urcu_key;
 static bool has_urcu_key;
 
 /*
  * Registers the process for membarrier(2) while it has one thread. liburcu does so when it is
  * loaded, in hsa_init, and with several threads that takes the kernel 8 to 16 ms; a second
- * registration takes microseconds. With several threads by now it takes as long here as there, so
- * it is left to processes that use a GPU.
+ * registration takes microseconds. If there are several threads already, nothing is won, so it is
+ * left to liburcu, which only processes with a GPU load.
  */
 void urcu_prepare(void)
 {
@@ -169,9 +169,9 @@ void urcu_prepare(void)
 }
 
 /*
- * liburcu ends the process if it finds no free key, or if membarrier(2) is there and refuses, so
- * find out first. The key is freed for it. The value of a key with a low number needs no memory,
- * so that a thread can register in a signal handler, too.
+ * Returns true if liburcu can start. Otherwise it ends the process: it finds no free key, or
+ * membarrier(2) exists and refuses. Frees the key that was kept for liburcu. The value of a key
+ * with a low number needs no memory, so that a thread can register in a signal handler, too.
  */
 static bool urcu_can_start(void)
 {

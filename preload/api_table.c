@@ -46,7 +46,7 @@ static struct {
 	uintptr_t inside, low, high; /* the runtime's library: an address in it, and its range */
 } runtime;
 
-/* The hooks; `f` is the entry, whose former value they call. */
+/* Define the hooks; each calls the function that its entry `f` held before. */
 #define LOAD(name, f)                                                                              \
 	static hsa_signal_value_t name(hsa_signal_t signal)                                        \
 	{                                                                                          \
@@ -92,7 +92,7 @@ void *table_past(enum table_function f, void *exported)
 	any_fn **entry = __atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE);
 	uintptr_t at = (uintptr_t)exported;
 
-	/* Two copies of the runtime have a table each, so `exported` must be of the hooked one. */
+	/* Check this, because each copy of the runtime has its own table and only one is hooked. */
 	if (!entry || __atomic_load_n(entry, __ATOMIC_ACQUIRE) != functions[f].hook ||
 	    at < runtime.low || at >= runtime.high)
 		return exported;
@@ -135,8 +135,8 @@ static void hook(char *core, enum table_function f)
 	__atomic_store_n(entry, functions[f].hook, __ATOMIC_SEQ_CST);
 }
 
-/* Does the process have another copy of the runtime (a framework's own beside the system's) whose
- * table is hooked already? The hooks lead to the functions of one copy only. */
+/* Returns true if the table of another copy of the runtime (a framework's own beside the system's)
+ * is hooked already. The hooks lead to the functions of one copy only. */
 static bool is_of_another(const char *core)
 {
 	char *entry;
@@ -153,9 +153,9 @@ bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const char *co
 void OnUnload(void);
 extern const uint32_t HSA_AMD_TOOL_PRIORITY;
 
-/* Called by the runtime in hsa_init, with locks of the runtime held, after the runtime has opened
- * the device and read its version (Runtime::Load, in each generation). So the agent has been loaded
- * by now, or never will be. Returns true in every case, so that hsa_init goes on. */
+/* Hooks the API table. Called by the runtime in hsa_init, with locks of the runtime held, after the
+ * runtime has opened the device and read its version (Runtime::Load, in each generation). So the
+ * agent has been loaded by now, or never will be. Returns true always, so that hsa_init goes on. */
 EXPORT bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const char *const *failed)
 {
 	struct table_version have;
@@ -184,10 +184,10 @@ EXPORT bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const c
 	return true;
 }
 
-/* Called by the runtime when it has restored its table, or is about to. `next` stays set for calls
- * that are in progress. The call does not show which runtime it comes from: the end of a second one
- * that was not hooked removes the hooks of the first one, too, whose work is then found by the
- * sampler. */
+/* Removes the hooks. Called by the runtime when it has restored its table, or is about to. `next`
+ * stays set for calls that are in progress. The call does not show which copy of the runtime it
+ * comes from, so the end of a copy that is not hooked also removes the hooks of the one that is,
+ * whose work the sampler then finds. */
 EXPORT void OnUnload(void)
 {
 	for (unsigned f = 0; f < TABLE_END; f++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the runtime's API table that table.c uses: offsets in bytes, equal in ROCr 5.2 to
- * 7.2. The runtime declares the table in hsa_api_trace.h, which is C++; the test
+ * The parts of the runtime's API table that api_table.c uses: offsets in bytes, equal in ROCr 5.2
+ * to 7.2. The runtime declares the table in hsa_api_trace.h, which is C++; the test
  * unit/shim/api_table compares these numbers with that header.
  */
 #ifndef KFDSHIM_PRELOAD_API_TABLE_H

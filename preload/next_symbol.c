@@ -10,7 +10,7 @@
 #include "preload/preload_priv.h"
 
 /*
- * The next definitions of wrapped functions.
+ * The table of wrapped functions (struct next_symbol), which the linker collects.
  *
  * Each dlsym and dlopen, also one that succeeds, drops the calling thread's pending dlerror()
  * message (glibc 2.36), and this library cannot restore a message of the program. But it makes such
@@ -105,9 +105,9 @@ static int is_owner(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Keeps the library of `f` loaded, because the pointer is kept for ever and a library that was
- * loaded after the program's start could be closed. Does not use dladdr, which searches all symbols
- * of the library. *last is a cache: the next symbol is most often in the same library. */
+/* Keeps the library of function `f` loaded, because the pointer is kept for ever and a library that
+ * was loaded after the program's start could be closed. Does not use dladdr, which searches all
+ * symbols. *last is a cache: the next symbol is most often in the same library. */
 static void pin(void *f, struct symbol_owner *last)
 {
 	if ((uintptr_t)f >= last->begin && (uintptr_t)f < last->end)
@@ -117,9 +117,9 @@ static void pin(void *f, struct symbol_owner *last)
 		(void)dlopen(last->name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/* A program that loads HIP with RTLD_LOCAL (as Python does) keeps the runtime out of the scope that
- * RTLD_NEXT searches, so loaded libraries are searched as well. The runtime's own library comes
- * first, because another one could be a wrapper that leads back to this library. */
+/* Finds the next definition of @name. A program that loads HIP with RTLD_LOCAL (as Python does)
+ * keeps the runtime out of what RTLD_NEXT searches, so all loaded libraries are searched, too: the
+ * runtime's own first, because another one could be a wrapper that leads back to this library. */
 static void *find(const char *name, void *self, bool runtime_only, struct symbol_owner *last)
 {
 	void *f = dlsym(RTLD_NEXT, name);

@@ -49,8 +49,8 @@ uint32_t n_intercept_queues;
 uint32_t gate;
 uint32_t active;
 
-/* Used if there is no next definition: for ioctl the system call. The functions of HSA do nothing
- * then, because a caller without a runtime cannot exist. */
+/* Takes the place of a missing next definition of ioctl: makes the system call. (The functions of
+ * HSA do nothing then, because a caller without a runtime cannot exist.) */
 static int ioctl_syscall(int fd, unsigned long request, ...)
 {
 	va_list list;
@@ -79,8 +79,8 @@ static hsa_signal_value_t wait_nowhere(hsa_signal_t signal, hsa_signal_condition
 	return compare;
 }
 
-/* The library with the next ioctl needs no reference to stay loaded: it has been loaded since the
- * program's start. */
+/* Sets next_ioctl to the next definition. The library with that needs no reference to stay loaded:
+ * it has been loaded since the program's start. */
 static void find_ioctl_early(void)
 {
 	ioctl_fn *next = (ioctl_fn *)dlsym(RTLD_NEXT, "ioctl");
@@ -135,7 +135,8 @@ STORE(hsa_signal_store_relaxed)
 STORE(hsa_signal_store_screlease)
 STORE(hsa_signal_store_release) /* HSA 1.0, which all runtimes still export */
 
-/* Sets *next to what follows the hook in the API table, or to the runtime's exported function. */
+/* Sets *next to the function behind the hook in the API table, or without a hook to the runtime's
+ * exported one: a store by symbol continues there. */
 static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 {
 	store_fn *exported = __atomic_load_n(found, __ATOMIC_RELAXED);
@@ -192,15 +193,16 @@ static bool same_file(const struct stat *a, const struct stat *b)
 {
 	if (S_ISCHR(a->st_mode))
 		return S_ISCHR(b->st_mode) && a->st_rdev == b->st_rdev;
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino; /* kfdsim's is no device */
+	/* st_rdev would not do: kfdsim's is no device */
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /*
- * Is the fd open on /dev/kfd? The type 'K' alone does not show that, because it is the console's
- * type, too. The file of the fd is checked each time, because fds are closed and reused; the calls
- * that need this check are rare. The identity of the device is read until it has been found once,
- * and then kept: a program can hide the device from itself later (chroot, a sandbox) and continue
- * to use the fds that it has.
+ * Returns true if the fd is open on /dev/kfd. The type 'K' alone does not show that, because it is
+ * the console's type, too. The file of the fd is checked each time, because fds are closed and
+ * reused; the calls that need this check are rare. The identity of the device is read until it has
+ * been found once, and then kept: a program can hide the device from itself later (chroot, a
+ * sandbox) and continue to use the fds that it has.
  */
 static COLD bool is_kfd(int fd)
 {
@@ -224,7 +226,7 @@ static COLD bool is_kfd(int fd)
 	return true;
 }
 
-/* WAIT_EVENTS, with the agent notified before and after. */
+/* Forwards a WAIT_EVENTS, and notifies the agent before and after it. */
 static int wait_events(const struct kfdshim_agent *agent, int fd, unsigned long request, void *arg)
 {
 	int result;
@@ -235,12 +237,13 @@ static int wait_events(const struct kfdshim_agent *agent, int fd, unsigned long 
 	return result;
 }
 
-/* An ioctl of type 'K'. The first one on /dev/kfd loads the agent. */
+/* Passes an ioctl of type 'K' to the agent if it is on /dev/kfd, whose first ioctl loads the agent;
+ * otherwise only forwards it. */
 static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 {
 	static bool tried;
-	/* Read `tried` first: if the agent is missing although the try was made, it stays
-	 * missing. */
+	/* Read `tried` before agent_now(): if the agent is missing after that, it was tried and
+	 * stays missing. */
 	bool was_tried = __atomic_load_n(&tried, __ATOMIC_ACQUIRE);
 	const struct kfdshim_agent *agent = agent_now();
 	unsigned nr = request & 0xff;
@@ -264,7 +267,7 @@ static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 	return agent->ioctl(fd, request, arg);
 }
 
-/* Is the condition of a wait met by this value? */
+/* Returns true if the value meets the condition of a wait. */
 static bool met(hsa_signal_value_t value, hsa_signal_condition_t condition,
 		hsa_signal_value_t compare)
 {
@@ -294,13 +297,13 @@ hsa_signal_value_t wait_watched(wait_fn *next, hsa_signal_t signal,
 		return next(signal, condition, compare, timeout, state);
 	ticket = agent->wait_begin(signal.handle);
 	value = next(signal, condition, compare, timeout, state);
-	/* Above 0 some packets are not over: the signal counts several, and the wait was for the
-	 * first of them. */
+	/* A value above 0 is no end: the signal counts several packets, and the wait was not for
+	 * the last. */
 	agent->wait_end(ticket, signal.handle, value <= 0 && met(value, condition, compare));
 	return value;
 }
 
-/* A wait by symbol, which continues behind this library's hook in the API table (table_past()). */
+/* Makes a wait by symbol, behind this library's hook in the API table (table_past()). */
 static hsa_signal_value_t wait_by_symbol(enum table_function f, wait_fn **pointer,
 					 hsa_signal_t signal, hsa_signal_condition_t condition,
 					 hsa_signal_value_t compare, uint64_t timeout,

@@ -56,8 +56,8 @@ extern const struct kfdshim_agent *agent_loaded;
  * cancellation point. */
 const struct kfdshim_agent *agent_load(const struct kfdshim_preload_iface *host);
 
-/* What liburcu, which the agent uses, is to find when it is loaded. To be called when this library
- * is loaded; keeps errno. */
+/* Prepares what liburcu, which the agent uses, looks for when it is loaded. To be called when this
+ * library is loaded; keeps errno. */
 void urcu_prepare(void);
 
 /* The program's settings (kfdshim.h). Defined in request_api.c. */
@@ -79,9 +79,9 @@ extern HIDDEN uint32_t active;
 /* Slow path of loaded(): passes the signal to the agent. */
 HIDDEN void loaded_final(uint64_t signal);
 
-/* To be called before a doorbell is rung or a slot is reserved. Once the queue is known to be
- * active this costs only the first comparison. A null handle is ignored here, because the runtime
- * reports it. */
+/* Passes a doorbell signal to the agent if its queue is not known to be active. To be called before
+ * a doorbell is rung or a slot is reserved. Once the queue is known to be active this costs only
+ * the first comparison. A null handle is ignored here, because the runtime reports it. */
 static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
 {
 	if (__builtin_expect(__atomic_load_n(&active_doorbells[kfdshim_doorbell_slot(signal)],
@@ -93,8 +93,8 @@ static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
 		doorbell_new(signal);
 }
 
-/* To be called with the value that a load of the signal has returned; returns that value. At 0 or
- * below all packets that name the signal are over. */
+/* Notifies the agent if @value, which a load of the signal has returned, is 0 or below, because all
+ * packets that name the signal are then over. Returns @value. */
 static inline __attribute__((always_inline)) int64_t loaded(uint64_t signal, int64_t value)
 {
 	if (__builtin_expect(value <= 0 && __atomic_load_n(&active, __ATOMIC_RELAXED), 0))

@@ -29,7 +29,7 @@ static void notify_agent(void)
 	errno = saved;
 }
 
-/* The requests that the parent has begun are ended by the parent. */
+/* Forgets the requests in a fork child, because the parent ends those that it has begun. */
 static void fork_child(void)
 {
 	__atomic_store_n(&app_settings.requests, 0, __ATOMIC_SEQ_CST);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Early signs of work, which come before its doorbell: the reservation of a slot in a queue's ring,
- * and the start of a copy. The functions are wrapped like the doorbells in preload.c, and are as
- * cheap once the queue is known to be active.
+ * Wraps the functions that show work before its doorbell is rung: the reservation of a slot in a
+ * queue's ring, and the start of a copy. The functions are wrapped like the doorbells in preload.c,
+ * and are as cheap once the queue is known to be active.
  */
 #include <hsa/hsa_ext_amd.h>
 #include <stdbool.h>
@@ -30,8 +30,8 @@ static inline __attribute__((always_inline)) uint64_t doorbell_of(const hsa_queu
 	return queue->doorbell_signal.handle;
 }
 
-/* Is the queue known to be active, and the gate (agent_abi.h) open? Both conditions share one
- * branch, which saves as much as the function's landing pad costs. */
+/* Returns true if the queue is known to be active and the gate (agent_abi.h) is open. Both
+ * conditions share one branch, which saves as much as the function's landing pad costs. */
 static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queue)
 {
 	uint64_t signal = doorbell_of(queue);
@@ -42,8 +42,8 @@ static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queu
 	return __builtin_expect((other | __atomic_load_n(&gate, __ATOMIC_RELAXED)) == 0, 1);
 }
 
-/* Wait for the gate first and report the work afterwards, because a packet that waits is no work on
- * the queue yet. */
+/* Passes a reservation to the agent: waits for the gate first and reports the work afterwards,
+ * because a packet that waits is no work on the queue yet. */
 static COLD void before_reserve(const hsa_queue_t *queue, uint64_t packets)
 {
 	const struct kfdshim_agent *agent = agent_now();
@@ -106,7 +106,7 @@ static void store_nowhere(const hsa_queue_t *queue, uint64_t value)
 		else                                                                               \
 			return first_##name arguments;                                             \
 	}
-/* Not by a macro over these macros, because cppcheck 2.10 fails on that. */
+/* One line each and no macro over these macros, because cppcheck 2.10 fails on that. */
 #define ADD (const hsa_queue_t *queue, uint64_t value)
 RESERVE(hsa_queue_add_write_index_relaxed, uint64_t, add_nowhere, value, ADD, (queue, value))
 RESERVE(hsa_queue_add_write_index_scacquire, uint64_t, add_nowhere, value, ADD, (queue, value))
@@ -117,8 +117,7 @@ RESERVE(hsa_queue_add_write_index_acquire, uint64_t, add_nowhere, value, ADD, (q
 RESERVE(hsa_queue_add_write_index_release, uint64_t, add_nowhere, value, ADD, (queue, value))
 RESERVE(hsa_queue_add_write_index_acq_rel, uint64_t, add_nowhere, value, ADD, (queue, value))
 
-/* The report is made before the exchange; that the exchange can fail because of another thread does
- * no harm. */
+/* The agent is notified before the exchange, which does no harm if the exchange then fails. */
 #define CAS (const hsa_queue_t *queue, uint64_t expected, uint64_t value)
 RESERVE(hsa_queue_cas_write_index_relaxed, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
