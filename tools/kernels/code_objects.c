@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Embed the file `path` as code_object_GPU[]. CMakeLists.txt defines the paths, and rebuilds this
+/* Embeds the file `path` as code_object_GPU[]. CMakeLists.txt defines the paths, and rebuilds this
  * file when their content changes. */
 #define EMBED(gpu, path)                                                                           \
 	__asm__(".pushsection .rodata\n"                                                           \

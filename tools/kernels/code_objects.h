@@ -18,7 +18,7 @@ extern const struct code_object code_objects[CODE_OBJECTS];
 
 /* Returns the code object for a processor name, or NULL. */
 const struct code_object *code_object_find(const char *gpu);
-/* Writes the names of all for a message: "gfx908, gfx90a". Returns `text`. */
+/* Writes the names of all GPUs with a code object: "gfx908, gfx90a". Returns `text`. */
 const char *code_object_list(char *text, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "tools/kfdconform/harness/harness.h"
 
-extern struct gpu_file gpu; /* as the check itself has opened it */
+extern struct gpu_file gpu; /* opened by the check itself */
 
 #define RULE(id, kernels, needs, text) void check_##id(void);
 #include "kfd/driver_rules.def"

@@ -29,7 +29,7 @@ enum suite_result { SUITE_PASS, SUITE_FAIL, SUITE_NOT_APPLICABLE, SUITE_BUSY, SU
 
 struct suite_outcome {
 	enum suite_result result;
-	/* Why the check did not pass, or that it repeated something; one line. */
+	/* One line: why the check did not pass, or what it repeated. */
 	char reason[512];
 	uint64_t us; /* duration */
 };
@@ -127,7 +127,7 @@ static int parse(struct conform_options *o, int argc, char **argv)
 	return 0;
 }
 
-/* Returns whether the rule was selected; without names all are. */
+/* Returns true if the rule was selected by name, or if no name was given. */
 static bool wanted(const struct conform_options *o, const char *name)
 {
 	for (int i = 0; i < o->n_rules; i++)
@@ -223,8 +223,8 @@ static bool tried_again(const char *line)
 	return !strncmp(line, SUITE_TRIED_AGAIN, strlen(SUITE_TRIED_AGAIN));
 }
 
-/* Keeps one line. If the check has passed, the first line; otherwise the first line that is not
- * about a repetition. */
+/* Reduces the text to one line: the first line if the check has passed, otherwise the first line
+ * that is not about a repetition. */
 static void choose_line(char *chosen_line, bool passed)
 {
 	char *line = chosen_line, *next;
@@ -235,7 +235,7 @@ static void choose_line(char *chosen_line, bool passed)
 	chosen_line[strcspn(chosen_line, "\n")] = '\0';
 }
 
-/* Sets the result from the wait status, and the reason. */
+/* Sets result and reason of a check from its wait status and its output. */
 static void evaluate_status(struct suite_outcome *out, int status, bool ended)
 {
 	char chosen_line[sizeof out->reason];

@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 
-/* splitmix64 (Steele, Lea, Flood 2014). Any seed is good, also 0. */
+/* Returns the next number of splitmix64 (Steele, Lea, Flood 2014). Any seed is good, also 0. */
 static uint64_t next_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -74,11 +74,11 @@ static int add(struct arrivals_gaps *gaps, size_t *room, double us)
 	if (ARRAY_GROW(gaps->ns, *room, gaps->count + 1))
 		return -ENOMEM;
 	gaps->ns[gaps->count++] = us * 1e3;
-	gaps->mean_ns += us * 1e3; /* the sum; arrivals_file_read() makes it the mean */
+	gaps->mean_ns += us * 1e3; /* here still the sum, which arrivals_file_read() divides */
 	return 0;
 }
 
-/* Returns false if the line is no distance. Comments and empty lines set *skip and return true. */
+/* Reads a distance. Returns false for a bad line; for comments and empty lines sets *skip. */
 static bool parse_line(char *line, double *us, bool *skip)
 {
 	char *end;
@@ -161,7 +161,7 @@ int request_times_open(struct request_times *times, const struct arrivals *arriv
 		       uint64_t window_ns, uint64_t requests)
 {
 	struct arrivals ahead = *arrivals;
-	size_t room = 1; /* for the request that ends the count below */
+	size_t room = 1; /* for the request at which the loop below ends */
 
 	if (requests == 0)
 		requests = UINT64_MAX;

@@ -38,9 +38,9 @@ struct arrivals {
 /* Starts a sequence of any kind but ARRIVALS_RECORDED. rate_per_s: mean rate, > 0. */
 void arrivals_start(struct arrivals *arrivals, enum arrivals_kind kind, double rate_per_s,
 		    uint64_t seed);
-/* Starts a sequence of recorded gaps in their order. All gaps are multiplied by one factor, so
- * that their mean gives the rate. Seeds 0 and 1 start with the first gap, other seeds at a
- * random one. */
+/* Starts a sequence of recorded gaps in their order. All gaps are multiplied by one factor, so that
+ * their mean gives the rate. Seeds 0 and 1 start with the first gap, other seeds with a random
+ * gap. */
 void arrivals_start_recorded(struct arrivals *arrivals, const struct arrivals_gaps *gaps,
 			     double rate_per_s, uint64_t seed);
 /* Returns the next arrival time. The first is one gap after the start. */

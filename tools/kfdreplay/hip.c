@@ -37,8 +37,8 @@ struct rt_hip {
 	void *host_buffer, *device_buffer[2];
 	pthread_t waiter;
 	bool waits;	   /* the waiter thread is running */
-	bool promised;	   /* the waiter shall wait for the stream; false: it shall end */
-	sem_t query, done; /* ask: starts the waiter. done: the waiter has finished */
+	bool promised;	   /* true: the waiter is to wait for the stream; false: it is to end */
+	sem_t query, done; /* query: starts the waiter; done: the waiter has finished */
 	int wait_error;	   /* HIP's error of the last wait; 0: none */
 	/* Functions that are called for every operation. */
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -54,7 +54,7 @@ static void check(struct rt *rt, int error, const char *what)
 		fail(EXIT_FAILURE, "%s failed: %s", what, rt->hip->error_name(error));
 }
 
-/* Find a function of the library. out: address of a pointer to a function. status: exit status of
+/* Finds a function of the library. out: address of a pointer to a function. status: exit status of
  * the program if there is none. */
 static void find(struct rt *rt, const char *name, void *out, int status)
 {
@@ -65,7 +65,7 @@ static void find(struct rt *rt, const char *name, void *out, int status)
 	memcpy(out, &symbol, sizeof(symbol));
 }
 
-/* Find and call the function `name` with parameters of these types. Value: HIP's error, 0: none. */
+/* Finds and calls the function `name` with these parameter types. Value: HIP's error or 0. */
 #define HIP_ERROR(rt, name, types, ...)                                                            \
 	({                                                                                         \
 		int(*function) types = NULL;                                                       \
@@ -74,7 +74,7 @@ static void find(struct rt *rt, const char *name, void *out, int status)
 	})
 #define HIP(rt, name, types, ...) check(rt, HIP_ERROR(rt, name, types, __VA_ARGS__), #name)
 
-/* Releases something, without an error, if it exists and the library has the function. */
+/* Releases `what` by HIP's function `name`, without an error; does nothing if either is missing. */
 static void release(struct rt *rt, const char *name, void *what)
 {
 	void *symbol = what ? dlsym(rt->hip->library, name) : NULL;
@@ -105,7 +105,7 @@ static void open_library(struct rt *rt)
 	find(rt, "hipStreamSynchronize", &hip->synchronize, EXIT_NOT_HERE);
 }
 
-/* Load the first code object that HIP accepts. This also gives the name of the GPU, which HIP has
+/* Loads the first code object that HIP accepts. This also gives the name of the GPU, which HIP has
  * only in a struct whose layout changes between versions. */
 static void load_kernel(struct rt *rt)
 {
@@ -243,7 +243,7 @@ static void launch(struct rt *rt, const struct plan_op *op)
 	      "hipModuleLaunchKernel");
 }
 
-/* Start the waiter, which waits for everything that was submitted. */
+/* Starts the waiter, which waits for everything that was submitted. */
 static bool end_by_hip(struct rt *rt)
 {
 	if (!rt->ended) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// struct rt_api through the HSA runtime: device, memory, code object and queue, then packets, copies,
-// and the wait for the end of a request.
+// Implements struct rt_api by the HSA runtime: device, memory, code object and queue, then packets,
+// copies, and the wait for the end of a request.
 #include "tools/kfdreplay/rt.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static hsa_status_t on_agent(hsa_agent_t agent, void *data)
 	return HSA_STATUS_SUCCESS;
 }
 
-/* Extract the processor name from the ISA name: "gfx90a" from
+/* Extracts the processor name from the ISA name: "gfx90a" from
  * "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-". */
 static void read_gpu_name(struct rt *rt)
 {
@@ -286,7 +286,7 @@ static void hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const h
 		     hsa_name_length(status), hsa_name(status));
 }
 
-/* Do one small copy of a kind before the measurement. The runtime creates its copy queues at the
+/* Does one small copy of a kind before the measurement. The runtime creates its copy queues at the
  * first copy of a kind, and a queue created during the measurement would stop all queues of the GPU
  * for some time. */
 static void copy_once(struct rt *rt, enum plan_kind kind)
@@ -381,7 +381,7 @@ static bool ring_full(const struct rt *rt)
 	return written - read + PACKETS_PER_OP > rt->hsa.queue->size;
 }
 
-/* Write a packet and ring the doorbell. The first word is written last, because its header makes
+/* Writes a packet and rings the doorbell. The first word is written last, because its header makes
  * the packet valid. Returns the index of the packet. */
 static uint64_t publish(struct rt *rt, const void *packet)
 {
@@ -439,7 +439,7 @@ static uint64_t publish_dispatch(struct rt *rt, const struct plan_op *op, hsa_fe
 	return publish(rt, &packet);
 }
 
-/* Take the next unused link signal of the request, with value 1. */
+/* Takes the next unused link signal of the request, with value 1. */
 static hsa_signal_t next_link(struct rt *rt)
 {
 	hsa_signal_t link = rt->hsa.links[rt->hsa.links_used++];
@@ -459,8 +459,7 @@ static void hsa_request_begin(struct rt *rt, const struct plan_request *request)
 	hsa_signal_store_relaxed(rt->hsa.done, 1);
 }
 
-/* A copy after kernels waits for the link signal of the last kernel; a copy after a copy, for that
- * of the copy. */
+/* Submits a copy, which waits for the link signal of the operation before it, kernel or copy. */
 static void submit_copy(struct rt *rt, const struct plan_op *op, bool last, struct rt_mark *mark)
 {
 	hsa_signal_t done = last ? rt->hsa.done : next_link(rt);
@@ -472,8 +471,8 @@ static void submit_copy(struct rt *rt, const struct plan_op *op, bool last, stru
 	rt->hsa.after_copy = true;
 }
 
-/* A kernel releases its writes to system scope if the host or a copy engine reads next, that is if
- * it is the last operation or the next one is a copy. Otherwise agent scope is enough. */
+/* Submits a kernel. Releases its writes to system scope if the host or a copy engine reads next,
+ * that is, after the last operation or before a copy. Otherwise agent scope is enough. */
 static void submit_kernel(struct rt *rt, const struct plan_op *op, bool last, struct rt_mark *mark)
 {
 	bool before_copy = !last && op[1].kind != PLAN_SPIN;

@@ -450,7 +450,7 @@ static void report(const struct arguments *a, struct replay_report *full)
 		fail(EXIT_FAILURE, "standard output cannot be written");
 }
 
-/* Start the sequence of arrivals. To be called when the rate is known. Returns 0 or -ENOMEM. */
+/* Starts the sequence of arrivals. To be called when the rate is known. Returns 0 or -ENOMEM. */
 static int start_arrivals(struct arguments *a, const struct arrivals_gaps *gaps)
 {
 	struct run_options *run = &a->run;

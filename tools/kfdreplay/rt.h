@@ -8,7 +8,7 @@
  * Errors: whatever fails ends the process with one sentence and its exit code: 77 if there is no
  * GPU, no such runtime, or no code object for the GPU.
  *
- * Threads: the caller's one.
+ * Threads: the caller's only.
  */
 #ifndef KFDSHIM_TOOLS_KFDREPLAY_RT_H
 #define KFDSHIM_TOOLS_KFDREPLAY_RT_H
@@ -56,7 +56,7 @@ struct rt_hsa {
 
 	/* State of the current request. */
 	size_t links_used;
-	bool linked, after_copy; /* the last operation: completes last_link; is a copy */
+	bool linked, after_copy; /* the last operation completes last_link; it is a copy */
 	hsa_signal_t last_link;	 /* completion signal of the last operation */
 	struct rt_mark {
 		uint64_t packet;     /* kernel: index of its packet in the queue */
@@ -86,13 +86,13 @@ struct rt_api {
 	/* Initialises the runtime for one device. Sets compute_units and gpu_name, from which the
 	 * caller makes the plan. */
 	void (*open)(struct rt *rt, unsigned device);
-	/* Creates queue, memory and kernel for the plan. count: also the cells. */
+	/* Creates queue, memory and kernel for the plan. count: also makes the cells. */
 	void (*prepare)(struct rt *rt, const struct plan *plan, bool count);
 	/* Releases everything. Not with a current request. */
 	void (*close)(struct rt *rt);
-	/* Gives up the current request. HSA: destroys the queue, so that operations that have not
-	 * run yet never run. HIP: not possible; they end with the process. Only close() is allowed
-	 * afterwards; the cells stay readable until then. */
+	/* Gives up the current request. With HSA: destroys the queue, so that operations that have
+	 * not run yet never run. With HIP that is not possible; they end with the process. Only
+	 * close() is allowed afterwards; the cells stay readable until then. */
 	void (*stop_queue)(struct rt *rt);
 	/* Makes `request` the current request. */
 	void (*request_begin)(struct rt *rt, const struct plan_request *request);

@@ -61,7 +61,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the limit, or an earlier one after a signal. */
+/* Returns @limit, but after a signal at most GRACE_NS after that. */
 static uint64_t unless_stopped(struct runner *r, uint64_t limit)
 {
 	return stopped(r) ? min_u64(limit, r->stop_ns + GRACE_NS) : limit;
@@ -73,7 +73,7 @@ static uint64_t limit_ns(struct runner *r)
 	return unless_stopped(r, r->end_ns);
 }
 
-/* Sleep until an absolute time, so that delays between two reads of the clock do not add up.
+/* Sleeps until an absolute time, so that delays between two reads of the clock do not add up.
  * Returns early after a signal. */
 static void sleep_until(struct runner *r, uint64_t until_ns)
 {
@@ -83,7 +83,7 @@ static void sleep_until(struct runner *r, uint64_t until_ns)
 		sleep_until_ns(min_u64(until_ns, now + SLICE_NS));
 }
 
-/* Convert a duration from model time to wall time. */
+/* Converts a duration from model time to wall time. */
 static uint64_t wall_of(const struct runner *r, uint64_t model_ns)
 {
 	return (uint64_t)((double)model_ns / r->options->scale);
@@ -94,8 +94,8 @@ static uint64_t model_of(const struct runner *r, uint64_t wall_ns)
 	return (uint64_t)((double)wall_ns * r->options->scale);
 }
 
-/* Write a byte to sync_write, to notify that everything is ready, and wait for a byte or the end of
- * file on sync_read. */
+/* Writes a byte to sync_write, to notify that everything is ready, and waits for a byte or the end
+ * of file on sync_read. */
 static void wait_for_go(struct runner *r)
 {
 	const int fd = r->options->sync_read;
@@ -116,7 +116,7 @@ static void wait_for_go(struct runner *r)
 	}
 }
 
-/* Submit the operations of a request, until all are submitted or limit_ns() is reached. */
+/* Submits the operations of a request, until all are submitted or limit_ns() is reached. */
 static void submit_all(struct runner *r, const struct plan_request *request)
 {
 	const struct plan_op *ops = &r->plan->ops[request->first];
@@ -139,8 +139,8 @@ static void submit_all(struct runner *r, const struct plan_request *request)
 	}
 }
 
-/* Wait until the request is complete (returns true) or the limit is reached. The limit is
- * computed again for every slice of the wait, because a signal changes it. */
+/* Waits until the request is complete (returns true) or the limit is reached (returns false). The
+ * limit is computed again for every slice of the wait, because a signal changes it. */
 static bool wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
 {
 	for (;;) {
@@ -160,7 +160,7 @@ static uint64_t drain_limit_ns(struct runner *r)
 	return unless_stopped(r, min_u64(r->end_ns, UINT64_MAX - DRAIN_NS) + DRAIN_NS);
 }
 
-/* Count and clear the cells of the operations that were submitted. */
+/* Counts how often each workgroup of the submitted operations was executed, and clears its cell. */
 static void check_cells(struct runner *r, const struct plan_request *request)
 {
 	struct run_result *out = r->out;
@@ -181,7 +181,7 @@ static void check_cells(struct runner *r, const struct plan_request *request)
 	out->count.submitted += used;
 }
 
-/* Run one request. Returns true if it is complete within the window (the caller counts it). */
+/* Runs one request. Returns true if it is complete within the window (the caller counts it). */
 static bool serve(struct runner *r, const struct plan_request *request)
 {
 	r->rt->api->request_begin(r->rt, request);
@@ -199,7 +199,7 @@ static bool serve(struct runner *r, const struct plan_request *request)
 	return true;
 }
 
-/* The window has ended, but the current request is not complete. Let it finish, or cut it off. */
+/* Lets the request that is not complete at the end of the window finish, or cuts it off. */
 static void give_up(struct runner *r)
 {
 	const struct plan_request *request = r->under_way;
@@ -231,7 +231,7 @@ static void next_arrival(struct runner *r)
 		r->due_ns = arrivals_next(&r->arrivals);
 }
 
-/* Run requests until the window ends. */
+/* Runs requests until the window ends. */
 static void serve_all(struct runner *r)
 {
 	const struct run_options *o = r->options;
@@ -261,7 +261,7 @@ static void serve_all(struct runner *r)
 	}
 }
 
-/* Compute the values that depend on the end of the window. In an open loop this includes the
+/* Computes the values that depend on the end of the window. In an open loop this includes the
  * requests that arrived after the last one that was started. */
 static void close_books(struct runner *r)
 {

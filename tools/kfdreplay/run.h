@@ -13,7 +13,7 @@
  * gets 10 s more to finish, so that it is not cut off. After a signal the current request gets 1 s
  * in which it still counts. A request that has not finished by then is given up (stop_queue()).
  *
- * Threads: the caller's one.
+ * Threads: the caller's only.
  */
 #ifndef KFDSHIM_TOOLS_KFDREPLAY_RUN_H
 #define KFDSHIM_TOOLS_KFDREPLAY_RUN_H
@@ -55,7 +55,7 @@ struct run_result {
 
 /* Makes the first SIGTERM or SIGINT end the run. A second one ends the process. */
 void run_catch_signals(void);
-/* Does the run. */
+/* Runs the requests of the plan until the window ends, and stores the results in *out. */
 void run(struct rt *rt, const struct plan *plan, const struct run_options *options,
 	 struct run_result *out);
 

@@ -74,8 +74,8 @@ int stats_summarise(const struct stats *stats, struct stats_summary *out)
 	return 0;
 }
 
-/* Returns 0 if there is no memory for a copy. That error is not reported here, because
- * stats_summarise(), which needs more memory, fails then, too. */
+/* Returns the median, or 0 if there is no memory for a sorted copy. That error is not reported
+ * here, because stats_summarise(), which needs more memory, fails then, too. */
 static double median(const uint64_t *values, size_t count)
 {
 	uint64_t *copy = sorted(values, count);

@@ -28,8 +28,8 @@ struct reader {
 	uint64_t last_launch_ns;
 	struct trace *trace;
 	size_t row_room, request_room;
-	size_t open_first; /* first row of the request that has no sync yet */
-	size_t open_line;  /* line of that row */
+	size_t open_first; /* first row of the request whose `sync` row was not read yet */
+	size_t open_line;  /* line number of the row open_first */
 	char *error;
 	size_t error_size;
 };
@@ -50,7 +50,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *r, const ch
 	return -EINVAL;
 }
 
-/* Read a number at *at, and set *at behind it. */
+/* Reads a number at *at, and sets *at behind it. */
 static int read_number(struct reader *r, enum field field, char **at, uint64_t max, uint64_t *out)
 {
 	const char *name = field_names[field];
@@ -81,7 +81,7 @@ static int read_whole_number(struct reader *r, enum field field, uint64_t max, u
 	return rc;
 }
 
-/* Read "AxBxC", each at least 1. *out: the product. */
+/* Reads "AxBxC", each at least 1. *out: the product. */
 static int read_extent(struct reader *r, enum field field, uint64_t max, uint64_t *out)
 {
 	char *at = r->fields[field];
@@ -115,7 +115,7 @@ static int must_be_empty(struct reader *r, enum field field, enum trace_op op)
 	return 0;
 }
 
-/* Cut the line into its fields. The last field, the name, can contain commas. */
+/* Cuts the line into its fields. The last field, the name, can contain commas. */
 static int cut_fields(struct reader *r)
 {
 	char *at = r->text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The entry of the driver: ioctl numbers, argument structures and pointers. */
+/* Checks of the driver's ioctl entry: command numbers, argument structures and pointers. */
 #include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static struct kfdabi_create_queue args;
 
 static struct raw_queue queue;
 
-/* GET_VERSION with any direction bits and size in the command word. */
+/* Calls GET_VERSION with any direction bits and size in the command word. Returns 0 or -errno. */
 static int version_by(int fd, unsigned direction, void *to, size_t size)
 {
 	int r = ioctl(fd, _IOC(direction, KFDABI_TYPE, KFDABI_GET_VERSION, size), to);
@@ -49,7 +49,7 @@ static RULE_CHECK(retired_ioctls_are_eperm, gpu_open(&gpu))
 
 	for (unsigned nr = 0x0d; nr <= 0x10; nr++)
 		CHECK_IS(harness_ioctl(gpu.kfd, nr, data, 16), -EPERM);
-	/* The arguments are copied in first. */
+	/* The driver copies the arguments before it checks the number. */
 	CHECK_IS(harness_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
 }
 
@@ -138,7 +138,7 @@ static RULE_CHECK(update_is_not_copied_back, gpu_open(&gpu))
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, sizeof *page), 0);
 }
 
-/* Sends a signal in the middle of the next call, which waits for the nodes that it concerns. */
+/* Starts a timer whose signal arrives while the next call waits for its nodes. */
 static void signal_soon(void)
 {
 	const struct itimerval soon = {.it_value.tv_usec = SOON_US};
@@ -146,9 +146,9 @@ static void signal_soon(void)
 	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
 }
 
-/* If the driver is a program, the kernel now and then does not report to it that a signal
- * came before the answer, so a few repeated calls are allowed. A driver that repeats calls
- * does so every time. */
+/* Checks that a signal makes the driver repeat no call. If the driver is a program, the kernel now
+ * and then does not report to it that a signal came before the answer; so a few repeats are
+ * allowed. A driver that repeats calls does so every time. */
 static RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
 {
 	unsigned repeated = 0, last = 0;
@@ -158,7 +158,7 @@ static RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		signal_soon();
 		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
-		/* A repeated call leaves an unknown queue with the lowest id. */
+		/* A repeated call has left a queue that takes the lowest id. */
 		repeated += queue.id != last;
 		last = queue.id;
 		signal_soon();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What SUSPEND writes to the save areas. */
+/* Checks of what SUSPEND writes to the save areas. */
 #include <string.h>
 
 #include "tools/kfdconform/checks.h"
@@ -135,12 +135,12 @@ static RULE_CHECK(save_area_header_tells_the_live_state, self_debug_open(1))
 #define HEADER_BYTES 16u
 #define NO_QUEUE 1000u
 
-/* What GET_QUEUE_WAVE_STATE has copied last. */
+/* Sizes that the last GET_QUEUE_WAVE_STATE has returned. */
 static struct {
 	uint32_t stack, waves;
 } sizes;
 
-/* GET_QUEUE_WAVE_STATE: copies the saved state to `to`. */
+/* Calls GET_QUEUE_WAVE_STATE, which copies the saved state to `to`. */
 static int wave_state(uint32_t id, void *to)
 {
 	struct kfd_ioctl_get_queue_wave_state_args args = {
@@ -171,7 +171,7 @@ static RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
 	CHECK(self_debug_done(work));
 }
 
-/* The target can be any memory. The parts of the XCCs are one save area size of the queue apart. */
+/* Checks the copy, to any memory. XCCs' parts are one save area size of the queue apart. */
 static RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 {
 	uint32_t header[HEADER_BYTES / 4];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Exceptions: dbg_fd, the two queries, and which process receives an error. */
+/* Checks of exceptions: dbg_fd, the two queries, and which process receives an error. */
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -16,20 +16,20 @@
 static int events;
 static struct scripted_child child;
 
-/* SET_EXCEPTIONS_ENABLED on the target. */
+/* Calls SET_EXCEPTIONS_ENABLED on the target. */
 static int set_enabled(uint64_t mask)
 {
 	return DBG_CALL(gpu.kfd, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED,
 			.u.set_exceptions_enabled.exception_mask = mask);
 }
 
-/* What the last QUERY_DEBUG_EVENT has returned. */
+/* Results of the last QUERY_DEBUG_EVENT. */
 static struct {
 	uint64_t status;
 	uint32_t gpu_id, queue_id;
 } event;
 
-/* QUERY_DEBUG_EVENT. `clear`: exceptions to clear. */
+/* Calls QUERY_DEBUG_EVENT. `clear`: exceptions to clear. */
 static int query(uint64_t clear)
 {
 	struct kfdabi_dbg_trap a = {
@@ -45,8 +45,8 @@ static int query(uint64_t clear)
 static char room[64];
 static uint32_t size = sizeof room; /* before and after QUERY_EXCEPTION_INFO */
 
-/* QUERY_EXCEPTION_INFO of exception `code`. `source`: a queue id or gpu_id, by the
- * kind of the code. */
+/* Calls QUERY_EXCEPTION_INFO for exception `code`. `source`: a queue id or gpu_id, by the kind of
+ * the code. */
 static int query_info(uint32_t code, uint32_t source, void *at, bool clear)
 {
 	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)at,
@@ -68,8 +68,8 @@ static uint32_t gpu_id(void)
 	return shape.gpu_id;
 }
 
-/* Waits for bytes of dbg_fd, because an event that comes from an interrupt is not reported at
- * once. */
+/* Returns the number of bytes that dbg_fd gets within `ms`. Waits for them, because an event that
+ * comes from an interrupt is not reported at once. */
 static int dots_within(unsigned ms)
 {
 	int n = 0;
@@ -104,7 +104,7 @@ static RULE_CHECK(dbg_fd_not_subscribed_no_dot, start(RUNTIME_MASK))
 static RULE_CHECK(dbg_fd_pending_at_enable_no_dot, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(dots(events), 0);
-	CHECK_IS(query(0), 0); /* although it is pending */
+	CHECK_IS(query(0), 0); /* succeeds although an exception is pending */
 	CHECK(event.status & NEW_MASK);
 }
 

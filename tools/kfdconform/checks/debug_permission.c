@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DBG_TRAP: which process may do what to which target, and the order of these checks. */
+/* Checks of DBG_TRAP: which process may do what to which target, and the order of these checks. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ static int enable(pid_t pid)
 	return trap_enable(gpu.kfd, pid, 0, STDERR_FILENO, NULL);
 }
 
-/* Any DBG_TRAP operation with zero arguments. */
+/* Calls a DBG_TRAP operation with zero arguments. */
 static int operate(pid_t pid, uint32_t op)
 {
 	return DBG_CALL(gpu.kfd, pid, op, 0);
@@ -37,7 +37,7 @@ static RULE_CHECK(debug_unknown_pid_is_esrch, gpu_open(&gpu))
 
 static pid_t outside;
 
-/* Runs as pid 1 of a PID namespace of its own. */
+/* Body of a child that is pid 1 of its own PID namespace. */
 static void inner(void)
 {
 	gpu_open(&gpu);
@@ -213,7 +213,7 @@ static RULE_CHECK(debug_self_needs_no_tracer, gpu_open(&gpu))
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 }
 
-/* The target uses its own file descriptor and traces no process. */
+/* Checks this with a target that uses its own file descriptor and traces no process. */
 static RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);

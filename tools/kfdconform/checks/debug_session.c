@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* DBG_TRAP ENABLE and DISABLE: a debug session from beginning to end, and what else ends it: exit,
- * exec, fork, close, detach. */
+/* Checks of DBG_TRAP ENABLE and DISABLE: a debug session from beginning to end, and what else ends
+ * it: exit, exec, fork, close, detach. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,8 +29,8 @@ static int enable(int dbg_fd)
 	return trap_enable(gpu.kfd, getpid(), 0, dbg_fd, NULL);
 }
 
-/* ENABLE on the own process. `at`: where the information is written; *size: its room, and
- * afterwards the size that the driver reports. */
+/* Calls ENABLE on the own process. The driver writes the information to `at`. *size: bytes at `at`,
+ * and afterwards the size that the driver reports. */
 static int enable_into(void *at, uint32_t *size)
 {
 	struct kfdabi_dbg_trap a = {.u.enable = {.rinfo_ptr = (uint64_t)(uintptr_t)at,
@@ -144,7 +144,7 @@ static RULE_CHECK(enable_keeps_queues_running, debugged(&child, &gpu.kfd, 0, NUL
 	STEPS(&child, "w W=1");
 }
 
-/* The second ENABLE is refused, but the driver has already forgotten the first debugger. */
+/* Checks that an ENABLE that is refused still makes the driver forget the first debugger. */
 void check_enable_poisons_owner(void)
 {
 	struct scripted_child first, second;
@@ -239,15 +239,16 @@ static RULE_CHECK(disable_clears_exceptions, debugged(&child, &gpu.kfd, 0, NULL)
 	CHECK_IS(dbg_suspend(gpu.kfd, child.pid, &id, 1, 0), 1);
 }
 
-/* One of the competing threads, and an unexpected errno that it got. */
+/* Argument of a competing thread, and the first unexpected errno that it got. */
 struct contest {
 	pid_t pid;
 	bool disable;
 	int strange;
 };
 
-/* Uses the one process that is allowed to, in competition with itself. There are more than twice as
- * many ENABLEs as DISABLEs, so that some ENABLEs find a session in any order. */
+/* Body of a competing thread: calls ENABLE or DISABLE in a loop, from the process that may. There
+ * are more than twice as many ENABLEs as DISABLEs, so that some ENABLEs find a session in any
+ * order. */
 static void *compete(void *arg)
 {
 	struct contest *contest = arg;
@@ -333,7 +334,7 @@ static RULE_CHECK(life_debugger_exec_resumes, suspended())
 	CHECK(!kill(debugger.pid, 0)); /* the debugger process still exists */
 }
 
-/* The session can be used through another file descriptor. */
+/* Checks that the session can then be used through another file descriptor. */
 static RULE_CHECK(life_debugger_close_keeps_session, suspended())
 {
 	CHECK_IS(scripted_do(&debugger, 'c'), 0);
@@ -360,7 +361,7 @@ static RULE_CHECK(life_detach_keeps_suspended, suspended())
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-/* The other end of the pipe that was passed as dbg_fd is closed, and no process has the pid. */
+/* Checks that the pipe that was passed as dbg_fd is closed then, and no process has the pid. */
 static RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
@@ -372,8 +373,7 @@ static RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &gpu.kfd,
 	STEPS(&child, "w W=1");
 }
 
-/* Sends a command that ends the program (exec or death) and waits until the pipe is closed by
- * that. */
+/* Sends a command that ends the program (exec or death) and waits until that closes the pipe. */
 static void leaves(struct scripted_child *scripted, char step)
 {
 	int ready = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DBG_TRAP: launch mode, launch override, watchpoints and flags. */
+/* Checks of DBG_TRAP: launch mode, launch override, watchpoints and flags. */
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
@@ -27,7 +27,7 @@ static RULE_CHECK(launch_mode_unknown_is_einval, session())
 	CHECK_IS(launch_mode(KFDABI_LAUNCH_NORMAL), 0);
 }
 
-/* What the last call of override() has returned. */
+/* Results of the last override(). */
 static uint32_t enabled, supported;
 
 static int override(uint32_t mode, uint32_t enable, uint32_t support)
@@ -69,7 +69,7 @@ static RULE_CHECK(launch_override_tells_previous, session())
 	CHECK_IS(enabled, 0x10);
 }
 
-/* Returns the id of the watchpoint, or a negative errno. */
+/* Sets a watchpoint. Returns its id, or a negative errno. */
 static int set_watch(void)
 {
 	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = (uint64_t)(uintptr_t)&gpu & ~63ull,
@@ -106,7 +106,7 @@ static RULE_CHECK(watch_fifth_is_enomem, session())
 	CHECK_IS(set_watch(), 3);
 }
 
-/* Child: sets three watchpoints and keeps them until the parent has finished. */
+/* Body of a child: sets three watchpoints and keeps them until the parent has finished. */
 static void take_three(int from, int to)
 {
 	session();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The files of debugfs kfd. Needs root and a mounted debugfs. */
+/* Checks of the files of debugfs kfd. They need root and a mounted debugfs. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,7 +93,7 @@ static const char *line_like(const char *at, const char *start)
 
 /* ---- mqds ---- */
 
-/* Returns the process's part of mqds, cut off at its end, or NULL. */
+/* Returns the text of this process in the file mqds, or NULL. Cuts the file off behind it. */
 static const char *own_part(char *text)
 {
 	char start[64];
@@ -216,7 +216,7 @@ static RULE_CHECK(mqds_newest_queue_first, gpu_open(&gpu))
 	CHECK(mqd_of(part, &queues[1]) < mqd_of(part, &queues[0]));
 }
 
-/* Returns the first line of the process's part, behind its pid. */
+/* Returns what follows the pid in the first line of this process's part of mqds. */
 static const char *pasid_in_mqds(void)
 {
 	const char *at = NULL;
@@ -245,7 +245,7 @@ static RULE_CHECK(mqds_name_the_pid_twice, gpu_open(&gpu))
 
 /* ---- hqds ---- */
 
-/* Returns a node's part of hqds or rls, cut off at its end. */
+/* Returns the text of a node in the file hqds or rls. Cuts the file off behind it. */
 static const char *node_part(char *text, uint32_t gpu_id)
 {
 	for (const char *at = text; (at = line_like(at, "Node ")); at = next_line(at)) {
@@ -263,7 +263,7 @@ static const char *node_part(char *text, uint32_t gpu_id)
 	return NULL;
 }
 
-/* What active_slots() has counted last: all compute slots of the node. */
+/* Number of all compute slots of the node at the last active_slots(). */
 static uint32_t slots;
 
 /* Returns the number of compute slots of the node in which a queue with that ring is active. */
@@ -338,8 +338,8 @@ static uint32_t *runlist(uint32_t *n)
 	return words;
 }
 
-/* Returns whether the runlist has a MAP_QUEUES packet for this queue, which it recognizes by the
- * address of the write pointer. */
+/* Returns whether the runlist has a MAP_QUEUES packet for this queue, recognized by the address of
+ * the write pointer. */
 static bool maps(const struct raw_queue *queue)
 {
 	uint64_t wptr = (uint64_t)(uintptr_t)queue_wptr(queue);
@@ -359,7 +359,7 @@ static RULE_CHECK(rls_maps_active_queues, open_session())
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(WITHIN(LATE_MS, !maps(&self.queues[0])));
-	/* The list is empty for the moment of the update, also with the real driver. */
+	/* Wait, because the list is empty during an update, also with the real driver. */
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[1])));
 	self_debug_resume_one(&self.queues[0]);
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
@@ -386,7 +386,7 @@ static bool chained(void)
 	return is;
 }
 
-/* The queues have nothing to do, so they can share their buffers. */
+/* Creates queues that share their buffers, because they have nothing to do. */
 static RULE_CHECK(oversubscribed_runlist_is_chained, gpu_open(&gpu))
 {
 	struct kfdabi_create_queue args, again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The ioctls of the render node. */
+/* Checks of the ioctls of the render node. */
 #include <fcntl.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
@@ -22,7 +22,7 @@ static int drm(unsigned long request, void *arg)
 	return r < 0 ? -errno : r;
 }
 
-/* AMDGPU_INFO. */
+/* Calls AMDGPU_INFO with this query. */
 static int query_info(uint32_t query, void *to, uint32_t size)
 {
 	struct drm_amdgpu_info a = {
@@ -102,7 +102,7 @@ static RULE_CHECK(gem_close_of_an_unknown_handle_is_einval, gpu_open(&gpu))
 	CHECK_IS(gem_close(handle), -EINVAL);
 }
 
-/* AMDGPU_GEM_VA: maps or unmaps a buffer at a GPU address. */
+/* Calls AMDGPU_GEM_VA, which maps or unmaps a buffer at a GPU address. */
 static int va(uint32_t handle, uint32_t operation, uint64_t address)
 {
 	struct drm_amdgpu_gem_va a = {

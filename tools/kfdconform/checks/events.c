@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Events, and waiting for them; SMI events (the driver's kfd_smi_events.c). */
+/* Checks of events, and of waiting for them; SMI events (the driver's kfd_smi_events.c). */
 #include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
@@ -76,14 +76,14 @@ static RULE_CHECK(event_page_is_set_once, gpu_open(&gpu))
 		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0), 0);
 }
 
-/* struct kfd_event_data with the age of KFD 1.14. */
+/* As struct kfd_event_data, with the age that KFD 1.14 has added. */
 struct awaited_event {
 	uint64_t age, rest[3], ext;
 	uint32_t id, pad;
 };
 _Static_assert(sizeof(struct awaited_event) == sizeof(struct kfd_event_data), "event data");
 
-/* Of the last WAIT_EVENTS: complete, timeout or fail. */
+/* Result that the last WAIT_EVENTS stored: complete, timeout or fail. */
 static uint32_t result;
 
 static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t ms)
@@ -168,11 +168,11 @@ static RULE_CHECK(wait_without_time_only_asks, gpu_open(&gpu))
 
 #define LATER_MS 10u
 
-/* What another thread does a little later. */
+/* Arguments of the thread that do_later() starts. */
 static struct {
 	unsigned nr;
 	uint32_t id;
-	pthread_t waiter; /* if nr is 0: the thread that gets a signal */
+	pthread_t waiter; /* if nr is 0: thread that gets a signal */
 	pid_t waits;	  /* if not 0: wait first until this thread sleeps */
 	bool over;
 } plan;
@@ -192,8 +192,8 @@ static void *later(void *none)
 	return none;
 }
 
-/* Starts a thread that calls ioctl nr on the event after LATER_MS; nr 0: that sends signals
- * to the caller. */
+/* Starts a thread that after LATER_MS calls ioctl nr on the event, or if nr is 0 sends signals to
+ * the caller. */
 static pthread_t do_later(unsigned nr, uint32_t event)
 {
 	pthread_t thread;
@@ -358,7 +358,7 @@ static RULE_CHECK(buffer_is_seen_where_it_is_mapped, gpu_open(&gpu))
 
 static int fd; /* for the SMI events of a check */
 
-/* Returns a file descriptor for the SMI events of the GPU, enabled by the mask (0: none). */
+/* Returns a file descriptor for the GPU's SMI events, which gets those in the mask (0: none). */
 static int smi_open(uint64_t mask)
 {
 	struct kfd_ioctl_smi_events_args a = {.gpuid = gpu.gpu_id};
@@ -393,8 +393,8 @@ static void check_silent(int from)
 	exit(1);
 }
 
-/* Checks that the next text contains exactly this line, of a format with the pid and the name,
- * which ends with the line. */
+/* Checks that the next text contains exactly this line, made from the format with the pid and the
+ * name of the process. */
 static void check_line(int from, const char *format, pid_t pid)
 {
 	const char *text = smi_read(from, LATE_MS), *at;
@@ -445,7 +445,7 @@ static RULE_CHECK(smi_mask_selects, gpu_open(&gpu))
 	check_silent(cleared);
 }
 
-/* ACQUIRE_VM is what counts as the start of a process. */
+/* Checks that the event of a process's start is sent by ACQUIRE_VM. */
 static RULE_CHECK(smi_process_start_at_acquire_vm, gpu_open_without_vm(&gpu))
 {
 	fd = smi_open(BIT(KFDABI_SMI_PROCESS_START));

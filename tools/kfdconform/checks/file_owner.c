@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Which process can use an open /dev/kfd: fork, exec, threads, duplicated and passed
- * file descriptors. And CREATE_PROCESS: secondary contexts. */
+/* Checks of which process can use an open /dev/kfd: fork, exec, threads, duplicated and passed file
+ * descriptors. And CREATE_PROCESS: secondary contexts. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -92,7 +92,7 @@ void check_passed_descriptor_is_ebadf(void)
 
 static int borrowed[2];
 
-/* Runs in a child that shares the memory of its parent (vfork()). */
+/* Body of a child that shares the memory of its parent (vfork()). */
 static int in_borrowed_memory(void *arg)
 {
 	int fd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* ALLOC, FREE, MAP and UNMAP_MEMORY, ACQUIRE_VM and the queries about memory; memory shared between
- * processes (dmabuf), and process memory used by the GPU (SVM). */
+/* Checks of ALLOC, FREE, MAP and UNMAP_MEMORY, ACQUIRE_VM and the queries about memory; memory
+ * shared between processes (dmabuf), and process memory used by the GPU (SVM). */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -39,7 +39,7 @@ static alloc_args request(uint64_t size, uint32_t flags)
 	};
 }
 
-/* What a check asks for. */
+/* Arguments of the ALLOC_MEMORY of a check. */
 static alloc_args memory;
 
 static int alloc(alloc_args *a)
@@ -47,7 +47,7 @@ static int alloc(alloc_args *a)
 	return harness_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, a, sizeof *a);
 }
 
-/* The number of GPUs that map_call() has finished. */
+/* Number of GPUs that are done: passed to the driver by map_call(), and set from its result. */
 static uint32_t done;
 
 static int map_call(uint64_t handle, const void *ids, uint32_t n)
@@ -139,7 +139,7 @@ static RULE_CHECK(doorbell_memory_is_two_pages, gpu_open(&gpu))
 	CHECK_IS(alloc(&memory), 0);
 }
 
-/* Maps the process's doorbells to the GPU and returns their GPU address. */
+/* Maps the doorbells of this process to the GPU and returns their GPU address. */
 static uint64_t doorbells_for_gpu(void)
 {
 	CHECK_IS(alloc_of(2 * PAGE,
@@ -263,8 +263,8 @@ static RULE_CHECK(map_over_another_is_einval, gpu_open(&gpu))
 	CHECK_IS(memory_map(&gpu, memory.handle), 0); /* mapping it again has no effect */
 }
 
-/* Accesses a word by process_vm_readv() or process_vm_writev() on the own process. Returns 0 or a
- * negative errno. */
+/* Accesses a word from outside, by process_vm_readv() or process_vm_writev() on the own process.
+ * Returns 0 or a negative errno. */
 static int foreign(ssize_t call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
 				unsigned long, unsigned long),
 		   volatile void *address)
@@ -379,8 +379,8 @@ static RULE_CHECK(dmabuf_info_tells_size_and_gpu, gpu_open(&gpu))
 
 static int sockets[2];
 
-/* Imports the memory. A barrier packet of its GPU waits for the first signal, which the owner
- * writes, and then decrements the second one. */
+/* Body of a child: imports the memory. A barrier packet of its queue waits for the first signal
+ * there, which the owner writes, and then decrements the second one. */
 static void other_process(int from, int to)
 {
 	struct raw_queue queue;
@@ -439,7 +439,7 @@ struct svm_call {
 	struct kfd_ioctl_svm_attribute attrs[3];
 };
 
-/* The SVM ioctl on a range with n attributes. */
+/* Calls the SVM ioctl on a range, with n attributes. */
 static int svm(struct svm_call *a, uint32_t op, const void *at, uint64_t size, uint32_t n)
 {
 	a->args.start_addr = (uint64_t)(uintptr_t)at;
@@ -449,7 +449,7 @@ static int svm(struct svm_call *a, uint32_t op, const void *at, uint64_t size, u
 	return harness_ioctl(gpu.kfd, KFDABI_SVM, a, sizeof *a);
 }
 
-/* A kernel without SVM returns EPERM for every SVM call. */
+/* Opens the GPU; skips the check if the kernel has no SVM and so returns EPERM for SVM calls. */
 static void open_with_svm(void)
 {
 	struct svm_call a = {0};

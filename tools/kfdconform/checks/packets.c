@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What the packet processors do with PM4 packets, and the effect of a memory fault on the queues of
- * its process. */
+/* Checks of what the packet processors do with PM4 packets, and the effect of a memory fault on the
+ * queues of its process. */
 #include <string.h>
 
 #include "tools/kfdconform/checks.h"
@@ -26,7 +26,7 @@ static void write_nowhere(struct raw_queue *queue)
 	queue_ring(queue);
 }
 
-/* Lets the first queue fault and waits for the memory event, which the driver sends
+/* Makes the first queue cause a memory fault and waits for the memory event, which the driver sends
  * after the eviction. */
 static void fault(void)
 {
@@ -97,7 +97,7 @@ static RULE_CHECK(suspend_counts_the_evicted, self_debug_open(2))
 	self_debug_suspend_one(&self.queues[1]);
 }
 
-/* Opens a session that subscribes to memory violations, and causes one. */
+/* Opens a session that subscribes to memory violations, and causes a violation. */
 static void violate(void)
 {
 	struct kfdabi_dbg_trap a = {0};
@@ -150,7 +150,7 @@ static void add_write(struct packets *packets, const volatile void *address, uin
 	add(packets, value);
 }
 
-/* The XCCs of this mask execute the following dwords. */
+/* Appends a packet after which only the XCCs of this mask execute the following dwords. */
 static void add_pred_exec(struct packets *packets, uint32_t xccs, uint32_t dwords)
 {
 	add(packets, PRED_EXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CREATE_QUEUE: the checks of its arguments, and their order; ids, doorbells and limits. */
+/* Checks of CREATE_QUEUE: its checks of arguments, and their order; ids, doorbells and limits. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ static int create(const struct kfdabi_create_queue *wanted)
 	return r;
 }
 
-/* The same in a child that has opened the device and has no VM. */
+/* As create(), but in a child that has opened the device and has no VM. */
 static int create_without_vm(const struct kfdabi_create_queue *wanted)
 {
 	int status, exit_code;
@@ -234,8 +234,8 @@ static RULE_CHECK(save_area_is_one_mapping, begin())
 	RESULT_IS(ctx_save_restore_address, UNMAPPED, 0);
 }
 
-/* Makes one argument after another wrong, the one that is checked last first. The error must always
- * be that of the argument that is checked first. */
+/* Checks the order of the driver's checks: makes one more argument wrong at a time, in the reverse
+ * of that order. The error must always be that of the argument that the driver checks first. */
 static RULE_CHECK(checks_of_create_are_in_order, begin())
 {
 	struct kfdabi_create_queue args = plain;
@@ -264,8 +264,8 @@ static RULE_CHECK(checks_of_create_are_in_order, begin())
 
 /* ---- ids, doorbells and limits ---- */
 
-/* Of the queue that create_of_type() has created. doorbell: its index in the process's doorbells,
- * in units of 8 bytes. */
+/* Id and doorbell of the queue that create_of_type() has created. doorbell: index in the process's
+ * doorbells, in units of 8 bytes. */
 static uint32_t id, doorbell;
 
 static int create_of_type(uint32_t type)
@@ -364,7 +364,7 @@ static RULE_CHECK(a_reused_doorbell_is_silent, gpu_open(&gpu))
 	}
 }
 
-/* Creates queues until that fails with the error. Returns how many there were. */
+/* Creates queues until CREATE_QUEUE fails with `error`. Returns the number of queues created. */
 static uint32_t count_until(uint32_t type, int error)
 {
 	uint32_t n = 0;

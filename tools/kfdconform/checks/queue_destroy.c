@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DESTROY_QUEUE. The processes of these checks debug themselves, which needs no tracer. */
+/* Checks of DESTROY_QUEUE. Their processes debug themselves, which needs no tracer. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -34,8 +34,8 @@ static RULE_CHECK(destroy_of_unknown_queue_is_einval, gpu_open(&gpu))
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL);
 }
 
-/* On a busy machine the kernel may end before its queue is destroyed; then the check is repeated
- * with a longer kernel. */
+/* Destroys a queue in the middle of a kernel. On a busy machine the kernel may end before its queue
+ * is destroyed; then the check is repeated with a longer kernel. */
 static RULE_CHECK(destroy_drops_the_work, gpu_open(&gpu))
 {
 	unsigned ms = WORK_MS / 2;
@@ -74,7 +74,7 @@ static void *destroys(void *arg)
 	return arg;
 }
 
-/* Starts DESTROY_QUEUE in a thread, which sleeps. */
+/* Starts a thread that calls DESTROY_QUEUE, and waits until the call sleeps. */
 static void begin_destroy(void)
 {
 	destroyer.tid = 0;
@@ -139,8 +139,8 @@ static RULE_CHECK(interrupted_destroy_leaves_no_mark, begin_suspended())
 	self_debug_suspend_one(&self.queues[0]);
 }
 
-/* A signal whose handler does not request a restart interrupts the sleeping call. On a busy machine
- * the signal may arrive before the driver sleeps; then the test is repeated. */
+/* Interrupts the sleeping call with a signal whose handler does not request a restart. On a busy
+ * machine the signal may arrive before the driver sleeps; then the test is repeated. */
 static RULE_CHECK(interrupted_destroy_bars_suspension, begin_suspended())
 {
 	int suspended = 1;

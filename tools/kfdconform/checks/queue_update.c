@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS. */
+/* Checks of UPDATE_QUEUE, SET_CU_MASK and ALLOC_QUEUE_GWS. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -15,7 +15,7 @@
 
 static struct raw_queue queue;
 
-/* What a check changes; begin() sets it to no change. */
+/* Arguments of UPDATE_QUEUE; begin() sets them to values that change nothing. */
 static struct kfd_ioctl_update_queue_args change;
 
 static void begin(void)
@@ -64,9 +64,9 @@ static RULE_CHECK(update_to_an_unmapped_ring_is_efault, begin())
 	UPDATE_IS(ring_size, PAGE, 0);
 }
 
-/* Stops the queue by the change in the middle of a kernel. *ms is set to the length of the kernel.
- * If a kernel ends before it is stopped, because the machine is busy, tries again with twice the
- * length. */
+/* Stops the queue in the middle of a kernel, by UPDATE_QUEUE with `change`. *ms is set to the
+ * length of the kernel. If a kernel ends before it is stopped, because the machine is busy, tries
+ * again with twice the length. */
 static struct signal *stop_work(unsigned *ms)
 {
 	struct signal *signal = signals_new(&gpu);
@@ -85,7 +85,7 @@ static struct signal *stop_work(unsigned *ms)
 	return NULL;
 }
 
-/* Checks that the change stops a running kernel: its signal does not come. */
+/* Checks that UPDATE_QUEUE with `change` stops a running kernel: its signal does not come. */
 static void stops(void)
 {
 	unsigned ms;
@@ -117,7 +117,7 @@ static RULE_CHECK(update_starts_a_stopped_queue, begin())
 	CHECK(comes(&signal->value, 0, LATE_MS));
 }
 
-/* SET_CU_MASK. */
+/* Calls SET_CU_MASK with a mask of `bits` bits. */
 static int mask(uint32_t id, uint32_t bits, const void *at)
 {
 	return HARNESS_CALL(gpu.kfd, KFDABI_SET_CU_MASK, struct kfd_ioctl_set_cu_mask_args,
@@ -136,7 +136,7 @@ static RULE_CHECK(cu_mask_is_whole_words, begin())
 	CHECK_IS(mask(queue.id, 128, all), 0);
 }
 
-/* Returns the last bytes before memory that cannot be read. */
+/* Returns the address `bytes` before a page that cannot be read. */
 static char *before_the_end(size_t bytes)
 {
 	char *pages = map_pages(2 * PAGE);
@@ -160,7 +160,7 @@ static RULE_CHECK(unreadable_cu_mask_is_efault, begin())
 
 RULE_IS(cu_mask_of_unknown_queue_is_efault, begin(), mask(NO_QUEUE, 32, &(uint32_t){~0u}), -EFAULT)
 
-/* ALLOC_QUEUE_GWS; number 0 gives it up. */
+/* Calls ALLOC_QUEUE_GWS; number 0 releases the queue's GWS. */
 static int gws(uint32_t id, uint32_t number)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args = {

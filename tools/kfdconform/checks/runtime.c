@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* RUNTIME_ENABLE, alone and under a debug session. */
+/* Checks of RUNTIME_ENABLE, alone and under a debug session. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -33,7 +33,7 @@ static void start(void)
 	events = ends[0];
 }
 
-/* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
+/* Sends a command that sleeps, and waits for its event: the call then sleeps or is about to. */
 static void sleeps(char step)
 {
 	int got = 0;
@@ -114,11 +114,11 @@ static RULE_CHECK(runtime_post_ahead_counts, start())
 		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK, 0), 0);
 	STEPS(&child, "r R");
 	CHECK_IS(dots(events), 2);
-	sleeps('r'); /* both posts are used up */
+	sleeps('r'); /* SEND_RUNTIME_EVENT has no effect that is left over */
 	is_woken();
 }
 
-/* Interrupts the call with a signal. The signal also stops the traced process, which is
+/* Interrupts the sleeping call with a signal. The signal also stops the traced process, which is
  * continued. */
 static void is_interrupted(void)
 {
@@ -151,7 +151,7 @@ static RULE_CHECK(runtime_retry_without_session_is_0, start())
 	CHECK_IS(reply, 0);
 }
 
-/* Another process on the GPU is being debugged. */
+/* Calls RUNTIME_ENABLE while another process on the GPU is being debugged. */
 static RULE_CHECK(runtime_enable_on_taken_gpu_is_busy, debugged(&first, &kfd, 0, NULL))
 {
 	struct kfdabi_runtime_info info = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GET_QUEUE_SNAPSHOT and GET_DEVICE_SNAPSHOT. */
+/* Checks of GET_QUEUE_SNAPSHOT and GET_DEVICE_SNAPSHOT. */
 #include <pthread.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void open_new(void)
 	self_debug_enable(0);
 }
 
-/* Returns the exceptions of a queue; 0 is the newest queue. Clears none. */
+/* Returns the exceptions of a queue, clearing none. newest: 0: newest queue, 1: the one before. */
 static uint64_t status(unsigned newest)
 {
 	memset(entries, 0, sizeof entries);
@@ -356,8 +356,8 @@ static void take_snapshot(struct creator *creator)
 		__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Sleeps between snapshots, because the kernel soon runs a thread that sleeps often, even on
- * a busy machine. */
+/* Body of a thread that takes snapshots, and sleeps between them, because the kernel soon runs a
+ * thread that sleeps often, even on a busy machine. */
 static void *watch(void *arg)
 {
 	struct watcher *watcher = arg;
@@ -372,8 +372,8 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Causes one runlist update after another, each of which blocks the process, so that CREATE_QUEUE
- * has to wait and other calls wait behind it. */
+/* Body of a thread that causes runlist updates all the time, each of which blocks the process, so
+ * that CREATE_QUEUE has to wait and other calls wait behind it. */
 static void *hold_up(void *arg)
 {
 	struct creator *creator = arg;
@@ -410,9 +410,9 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 	}
 }
 
-/* A snapshot that waits until CREATE_QUEUE releases the process collects the first NEW. If no
- * snapshot happens between the two, both look like one. Therefore several threads take snapshots,
- * so that one of them is probably waiting. */
+/* Checks that a queue becomes NEW twice. A snapshot that waits until CREATE_QUEUE releases the
+ * process collects the first NEW. Without a snapshot in between, both look like one, so several
+ * threads take snapshots: one of them is probably waiting. */
 static RULE_CHECK(new_is_set_twice, self_debug_open(1))
 {
 	struct watcher watchers[WATCHERS] = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SUSPEND_QUEUES and RESUME_QUEUES, and their effect on a queue. */
+/* Checks of SUSPEND_QUEUES and RESUME_QUEUES, and their effect on a queue. */
 #include <string.h>
 
 #include "common/clock.h"
@@ -110,7 +110,7 @@ static RULE_CHECK(update_of_a_suspended_queue_only_stores, suspended())
 	CHECK(self_debug_stopped(sent));
 	CHECK_IS(self_debug_update(&self.queues[0], true, 0), 0);
 	self_debug_resume_one(&self.queues[0]);
-	CHECK(self_debug_stopped(sent)); /* the stored 0 % */
+	CHECK(self_debug_stopped(sent)); /* the queue keeps the 0 % that it was updated to */
 	CHECK_IS(self_debug_update(&self.queues[0], true, 100), 0);
 	CHECK(self_debug_done(sent));
 }
@@ -224,8 +224,8 @@ static RULE_CHECK(failed_suspend_leaves_memory, self_debug_open(1))
 	CHECK(self_debug_runs(&self.queues[0]));
 }
 
-/* The call does not suspend the new queue and flags its id, but clears its NEW exception, so that
- * the next call suspends it. */
+/* Checks that SUSPEND_QUEUES does not suspend a new queue and flags its id, but clears its
+ * exception NEW, so that the next call suspends it. */
 static RULE_CHECK(suspend_mask_clears_new_of_the_node, self_debug_open(1))
 {
 	queue_new(&self.gpu, &self.queues[1]);
@@ -367,7 +367,7 @@ static RULE_CHECK(resume_empty_array_resumes_none, suspended())
 
 static RULE_CHECK(resume_counts_the_never_suspended, self_debug_open(1))
 {
-	queue_new(&self.gpu, &self.queues[1]); /* NEW does not prevent it */
+	queue_new(&self.gpu, &self.queues[1]); /* NEW does not prevent the resume */
 	for (int i = 0; i < 2; i++)
 		ids[i] = self.queues[i].id;
 	CHECK_IS(self_debug_resume(ids, 2), 2);
@@ -415,7 +415,7 @@ static RULE_CHECK(resume_rereads_the_write_pointer, self_debug_open(1))
 	CHECK_IS(*queue_rptr(&self.queues[0]), 2);
 }
 
-/* The remaining work takes as long as was left of it, in one piece or several. */
+/* Checks that the rest of the work takes as long as was left of it, in one piece or several. */
 static RULE_CHECK(work_goes_on_where_it_stopped, self_debug_open(1))
 {
 	double left, took;

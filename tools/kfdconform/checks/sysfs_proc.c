@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The files of kfd/proc in sysfs (the driver's kfd_process.c), and the topology
+/* Checks of the files of kfd/proc in sysfs (the driver's kfd_process.c), and the topology
  * (kfd_topology.c). */
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,13 +12,13 @@
 #include "tools/kfdconform/harness/self_debug.h"
 
 #define BUSY_DISPATCHES 32 /* of 200 ms each */
-/* For what the driver does after the event and for what kfdsim samples. */
+/* Limit for what the driver does after the event, and for what kfdsim samples. */
 #define LATE_MS 1000u
 #define CAP_DEBUG (1u << 15) /* HSA_CAP_TRAP_DEBUG_SUPPORT */
 
 static struct raw_queue queue;
 
-/* Returns whether the file of a process exists. */
+/* True if this file of a process exists in kfd/proc. */
 #define proc_has(...) (!access(proc_path(__VA_ARGS__), F_OK))
 #define proc_text(...) text_of(proc_path(__VA_ARGS__))
 
@@ -120,7 +120,7 @@ static RULE_CHECK(proc_queue_size_follows_update, gpu_open(&gpu))
 	check_number(proc_text(getpid(), "queues/%u/size", queue.id), a.ring_size, "");
 }
 
-/* Returns the type in sysfs of a new queue of this type. */
+/* Creates a queue of this type and returns the type that sysfs shows for it. */
 static unsigned long type_of_new(uint32_t type)
 {
 	queue_new_of_type(&gpu, &queue, type);
@@ -179,7 +179,7 @@ static RULE_CHECK(proc_pasid_is_the_processs, gpu_open(&gpu))
 
 RULE_IS(proc_pasid_is_0, gpu_open(&gpu), strcmp(proc_text(getpid(), "pasid"), "0\n"), 0)
 
-/* Gives the process a debug session on itself and a queue with long work. */
+/* Opens a debug session of the process on itself, and submits long work to a queue. */
 static void busy_start(void)
 {
 	struct signal *done;

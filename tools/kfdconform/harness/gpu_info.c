@@ -13,7 +13,7 @@
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 #define NODES_MAX 256u
-/* kfd_queue.c: 32 bytes per wave, rounded up to whole 64. */
+/* Memory for the debugger per wave, whose sum is rounded up to 64 bytes (kfd_queue.c). */
 #define DEBUGGER_BYTES_A_WAVE 32u
 
 int harness_node_number(unsigned node, const char *file, const char *key, uint64_t *out)
@@ -111,8 +111,8 @@ bool harness_simulated(void)
 	return !access(SIMULATION, F_OK);
 }
 
-/* The file is up to 100 ms late. The loop counts sleeps instead of time, because a sleep during
- * which the machine was stopped counts as one. */
+/* Waits until the file shows all earlier calls: it is up to 100 ms late. The loop counts sleeps
+ * instead of time, because a sleep during which the machine was stopped counts as one. */
 long long harness_settled(const char *key)
 {
 	long long value = -1;

@@ -313,8 +313,8 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
 }
 
-/* The first call returns when the driver continues after a stop, and the second one when the driver
- * has handled what was due then. */
+/* Checks twice, with harness_version() after each: the first such call returns when the driver
+ * continues after a stop, and the second one when the driver has handled what was due then. */
 bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
 {
 	for (int i = 0; i < 2; i++) {
@@ -545,7 +545,7 @@ bool hears(int fd, unsigned ms)
 	return true;
 }
 
-/* A traced child may stop at a signal before it exits; it is continued. */
+/* Continues a traced child that stops at a signal before it exits. */
 int child_end(struct child *child)
 {
 	int status;

@@ -47,10 +47,10 @@ static inline void check_is(const char *file, int line, const char *what, long l
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 
-/* Exit status of a check: not possible on this machine; the machine was too busy. */
+/* Exit statuses of a check: not possible on this machine; the machine was too busy. */
 #define SUITE_SKIPPED 77
 #define SUITE_TOO_BUSY 75
-/* The prefix of lines of a check that can pass nevertheless. */
+/* Prefix of the lines that TRY_AGAIN prints; a check that prints one can still pass. */
 #define SUITE_TRIED_AGAIN "retried: "
 
 /* Ends the check as "not applicable", because it is not possible on this machine. */
@@ -66,7 +66,7 @@ static inline void check_is(const char *file, int line, const char *what, long l
 		fprintf(stderr, "%s\n", (reason));                                                 \
 		exit(SUITE_TOO_BUSY);                                                              \
 	} while (0)
-/* Called before a check repeats something: the report mentions it, even if the check passes. */
+/* Prints a line before a check repeats something; the report has it even if the check passes. */
 #define TRY_AGAIN(reason)                                                                          \
 	do {                                                                                       \
 		static bool is_reported;                                                           \
@@ -128,9 +128,9 @@ struct raw_queue {
 
 /* Calls a KFD ioctl. Returns >= 0 or a negative errno. */
 int harness_ioctl(int fd, unsigned nr, void *arg, size_t size);
-/* The same with the fields of a struct of the type, for a call without results in that struct. */
+/* Calls harness_ioctl() with a struct of this type and these fields, which returns no results. */
 #define HARNESS_CALL(fd, nr, type, ...) harness_ioctl(fd, nr, &(type){__VA_ARGS__}, sizeof(type))
-/* GET_VERSION, as a call that needs no arguments. */
+/* Calls GET_VERSION, as an ioctl that needs no arguments. */
 int harness_version(int fd);
 /* gpu_info.c: describes the nth GPU, counted from 0. Returns 0, or -ENODEV if there is none. */
 int harness_shape(unsigned nth, struct gpu_shape *out);
@@ -146,7 +146,7 @@ bool harness_simulated(void);
 /* Returns an integer of simulation.json after all earlier calls are counted in it; takes
  * 0.5 s or more. */
 long long harness_settled(const char *key);
-/* Returns the wall time in us that kfdsim charges for a workgroup; 0 on hardware. */
+/* Returns the wall time in us that kfdsim takes for a workgroup of any kernel; 0 on hardware. */
 double harness_unknown_kernel_us(void);
 
 /* Open /dev/kfd; the render node of the GPU. */
@@ -154,46 +154,46 @@ int device_open(void);
 int render_open(const struct gpu_file *gpu);
 /* Opens the device and the render node of the first GPU and acquires the VM. */
 void gpu_open(struct gpu_file *gpu);
-/* The two parts of that. */
+/* Do the two steps of gpu_open(). */
 void gpu_open_without_vm(struct gpu_file *gpu);
 void gpu_acquire_vm(const struct gpu_file *gpu);
-/* Opens the nth GPU through the /dev/kfd file descriptor of `first`. */
+/* Opens the nth GPU as gpu_open() does, through the /dev/kfd file descriptor of `first`. */
 void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned nth);
 /* Allocates a buffer, writable and executable, and maps it to the CPU and the GPU at one address.
  * @flags: KFD_IOC_ALLOC_MEM_FLAGS_... */
 int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out);
-/* The same for system memory, and for VRAM that the CPU can map; it must succeed. */
+/* As buffer_new(), for system memory, and for VRAM that the CPU can map; must succeed. */
 void gtt_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
 void vram_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
-/* MAP_MEMORY and UNMAP_MEMORY with this GPU, and FREE_MEMORY. */
+/* Call MAP_MEMORY and UNMAP_MEMORY with this GPU, and FREE_MEMORY. */
 int memory_map(const struct gpu_file *gpu, uint64_t handle);
 int memory_unmap(const struct gpu_file *gpu, uint64_t handle);
 int memory_free(const struct gpu_file *gpu, uint64_t handle);
 /* Unmaps and frees a buffer. */
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer);
-/* queue_args() allocates the buffers of an AQL queue and fills in the arguments of CREATE_QUEUE,
- * which the caller can change before queue_create(). */
+/* Allocate and create. queue_args() allocates the buffers of an AQL queue and fills in the
+ * arguments of CREATE_QUEUE, which the caller can change before queue_create(). */
 void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 		struct kfdabi_create_queue *args);
 int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 		 struct kfdabi_create_queue *args);
-/* queue_args() and queue_create() of an AQL queue; of another type, with the same arguments and an
- * empty ring. */
+/* Create a queue by queue_args() and queue_create(): an AQL queue, or one of another type with the
+ * same arguments and an empty ring. */
 void queue_new(const struct gpu_file *gpu, struct raw_queue *queue);
 void queue_new_of_type(const struct gpu_file *gpu, struct raw_queue *queue, uint32_t type);
 int queue_destroy(const struct gpu_file *gpu, uint32_t id);
 /* Returns the arguments of an UPDATE_QUEUE that changes nothing. */
 struct kfd_ioctl_update_queue_args queue_unchanged(const struct raw_queue *queue);
-/* UPDATE_QUEUE with the unchanged ring and this percentage. */
+/* Calls UPDATE_QUEUE with the unchanged ring and this percentage. */
 int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent);
 /* Writes a packet (64 bytes; the header last) and the write pointer without ringing the
  * doorbell. */
 void queue_publish(struct raw_queue *queue, const void *packet);
-/* spin_dispatch.c: submit the spin kernel without ringing the doorbell. queue_work(): occupies the
- * whole GPU for about `ms` milliseconds of wall time. queue_dispatch(): this number of workgroups
- * of 256 work-items, each of 10 us (on kfdsim: of the profile's unknown_kernel_us). */
+/* Submit the spin kernel (spin_dispatch.c) without ringing the doorbell. queue_work() occupies the
+ * whole GPU for about `ms` milliseconds of wall time. queue_dispatch() runs this number of
+ * workgroups of 256 work-items, each for 10 us (on kfdsim: of the profile's unknown_kernel_us). */
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal);
-/* Like queue_work(), but rings the doorbell and returns when the kernel has begun, which a packet
+/* As queue_work(), but rings the doorbell and returns when the kernel has begun, which a packet
  * before it signals. That packet takes almost no GPU time. */
 void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signal);
 void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal);
@@ -204,7 +204,7 @@ void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct si
 void *queue_packet(struct raw_queue *queue);
 /* Rings the doorbell for all packets written so far. */
 void queue_ring(struct raw_queue *queue);
-/* The read and write pointers of the queue in memory. */
+/* Return the addresses of the queue's read and write pointers. */
 volatile uint64_t *queue_rptr(const struct raw_queue *queue);
 volatile uint64_t *queue_wptr(const struct raw_queue *queue);
 
@@ -219,19 +219,19 @@ bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t want
 void sleep_ms(unsigned ms);
 /* Returns so many bytes of zeroed memory of the process, in pages of their own. */
 void *map_pages(size_t size);
-/* Returns the text of a short file, and the path of a file of a process in kfd/proc, both valid
- * until the next call. */
+/* Return the text of a short file, and the path of a file of a process in kfd/proc. Each result is
+ * valid until the next call of the function. */
 const char *text_of(const char *path);
 const char *proc_path(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Installs a handler that does nothing. flags: those of sigaction(); 0: the signal interrupts a
  * sleeping call. */
 void signal_handle(int signal, int flags);
-/* Returns the effective capabilities of the process, and drops those of the mask. */
+/* Drops the capabilities of the mask. Returns the effective ones that the process had before. */
 uint64_t capabilities_drop(uint64_t mask);
 /* Waits until a thread sleeps or has ended (a pid: the first thread of that process). If a sleeping
  * call is the next thing that the thread does, the thread is inside that call afterwards. */
 void until_asleep(pid_t tid);
-/* The same for a thread that stores its id in *tid (0 until then) immediately before the call. */
+/* As until_asleep(), for a thread that stores its id in *tid (0 before) just before the call. */
 void until_in_call(const pid_t *tid);
 
 /* Creates an event for memory faults and returns its id. */
@@ -241,24 +241,24 @@ uint32_t memory_event_new(const struct gpu_file *gpu);
 int memory_event_wait(const struct gpu_file *gpu, uint32_t event, unsigned ms,
 		      struct kfd_hsa_memory_exception_data *out);
 
-/* RUNTIME_ENABLE. @mode: KFDABI_RUNTIME_MODE_...; 0 disables the runtime. */
+/* Calls RUNTIME_ENABLE. @mode: KFDABI_RUNTIME_MODE_...; 0 disables the runtime. */
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
 /* Calls DBG_TRAP with any arguments on process `pid`. */
 int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
-/* The same with these fields of the arguments, which must be no results. */
+/* As dbg_call(), with these fields of the arguments, for an operation that returns none. */
 #define DBG_CALL(kfd, pid, op, ...) dbg_call(kfd, &(struct kfdabi_dbg_trap){__VA_ARGS__}, pid, op)
-/* DBG_TRAP operations on process `pid`. The ids of suspend and resume are marked by the driver.
- * info: NULL if it is not wanted. */
+/* Call a DBG_TRAP operation on process `pid`. The driver marks the ids of suspend and resume that
+ * it could not process. info: NULL if it is not wanted. */
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);
 int trap_disable(int kfd, pid_t pid);
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask);
 int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n);
-/* GET_QUEUE_SNAPSHOT. *n is the room in entries, and afterwards the number of queues. */
+/* Calls GET_QUEUE_SNAPSHOT. *n: number of entries that fit, and afterwards number of queues. */
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
 		  uint32_t *n);
-/* Returns the number of queues, by a snapshot without room. */
+/* Returns the number of queues, by a snapshot with room for no entry. */
 int trap_count(int kfd, pid_t pid);
-/* SEND_RUNTIME_EVENT with these exceptions; gpu_id: of a device's exception, otherwise 0. */
+/* Calls SEND_RUNTIME_EVENT with these exceptions; gpu_id: for a device's exception, otherwise 0. */
 int trap_send(int kfd, pid_t pid, uint64_t mask, uint32_t gpu_id);
 
 /* A child that runs body(), and a pair of pipes for one-byte messages with it. The child exits with
@@ -269,7 +269,7 @@ struct child {
 };
 /* Starts the child. body() gets its own ends of the pipes. */
 void child_start(struct child *child, void (*body)(int from, int to));
-/* Sends a byte. */
+/* Sends a byte through a pipe to wake its reader. */
 void notify(int fd);
 void hear(int fd);		 /* waits for a byte */
 bool hears(int fd, unsigned ms); /* waits up to `ms` for a byte; returns whether one came */
@@ -279,7 +279,7 @@ bool readable_within(int fd, unsigned ms);
 int child_end(struct child *child);
 /* Runs body() in a child without pipes and returns its wait status. */
 int run_in_child(void (*body)(void));
-/* Starts a child that opens the device, and returns when it has; lets it end, with status 0. */
+/* Start a child that opens the device, and wait until it has; end it, which must have status 0. */
 void device_child_start(struct child *child);
 void device_child_end(struct child *child);
 void seize(pid_t pid); /* become the tracer of the process */

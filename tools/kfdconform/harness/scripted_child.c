@@ -19,7 +19,7 @@
 #define SAVE_ERROR_EVENT 32
 #define NOWHERE 0x20000u /* an address that no GPU has mapped */
 
-/* What the caller sends to a scripted child. */
+/* A message of the caller to a scripted child. */
 struct script_step {
 	pid_t pid; /* new target; 0: `what` is a command */
 	char what;
@@ -110,7 +110,7 @@ static int memory_event(unsigned ms)
 	return memory_event_wait(&self.gpu, self.memory_event, ms, &what);
 }
 
-/* Executes a command on the scripted child's own device; -ENOSYS if it is none. */
+/* Executes a command on the scripted child's own device. Returns -ENOSYS for other commands. */
 static int on_own_device(char what)
 {
 	switch (what) {
@@ -196,7 +196,7 @@ static int in_thread(char what)
 	return reply;
 }
 
-/* Executes a command on the target; -ENOSYS if it is none. */
+/* Executes a command on the target. Returns -ENOSYS for other commands. */
 static int on_target(char what)
 {
 	switch (what) {

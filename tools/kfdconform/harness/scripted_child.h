@@ -54,7 +54,7 @@ bool scripted_replies(struct scripted_child *scripted, unsigned ms, int *reply);
 void scripted_aim(struct scripted_child *scripted, pid_t pid);
 /* Kills the scripted child with SIGKILL and waits for its end. */
 void scripted_kill(struct scripted_child *scripted);
-/* If the traced process has stopped at a signal, delivers the signal and continues the process. */
+/* Delivers a signal at which the traced process has stopped, if any, and continues the process. */
 void let_go_on(pid_t pid);
 
 /* Calls ENABLE on a process at runtime state 1 (enabled). On a GPU that allows only one debugged

@@ -3,8 +3,8 @@
  * Work for a queue: kfdreplay's spin kernel, loaded without a runtime. Its code object is position
  * independent, so loading means copying its segments to memory where the GPU can execute them.
  *
- * kfdsim charges the profile's unknown_kernel_us per workgroup for such a kernel, regardless of its
- * arguments. There the number of workgroups determines the time.
+ * On kfdsim such a kernel takes the profile's unknown_kernel_us per workgroup, whatever its
+ * arguments are, so the number of workgroups determines the time.
  */
 #include <elf.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static uint64_t load(const struct gpu_file *gpu)
 	return (uint64_t)(uintptr_t)code.cpu + find_symbol(image, KERNEL);
 }
 
-/* Submits a dispatch of `workgroups` times `times` workgroups, as a grid with two dimensions. */
+/* Submits a dispatch as a grid of two dimensions, with workgroups * times workgroups. */
 static void dispatch(struct raw_queue *queue, uint32_t workgroups, uint32_t times, uint64_t ticks,
 		     struct signal *signal)
 {
