@@ -51,7 +51,7 @@ static int overview(void)
 	return CLI_DONE;
 }
 
-/* Prints what is wrong with the command line, and the commands, on one line. */
+/* Prints what is wrong with the command line, and a line with the names of all commands. */
 static int wrong(const char *what, const char *name)
 {
 	const char *before = "";

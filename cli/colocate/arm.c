@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The windows of one arm, and what is measured in them.
+ * Runs the windows of one arm, and measures in them.
  *
  * A window: start the clients (arm_clients.c) and wait until all are ready, and with the shim until
  * the daemon or the other shims know them; read the counters of the simulation and of the daemon;
@@ -48,7 +48,7 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		      .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER |
 				 1u << TIME_IDLE_HELD | 1u << TIME_OWN_GAPS,
 		      .beyond = "without the work that offline has submitted"},
-	/* Only a daemon says for how long it holds over. */
+	/* Unknown, because only a daemon reports its hold-over time. */
 	[ARM_PEERS] = {.name = "peers",
 		       .preempts = true,
 		       .level = "self",
@@ -174,8 +174,8 @@ static int run_window(struct window *window, const struct colocation *run)
 	return rc;
 }
 
-/* Adds what the daemon has counted between two readings. Holds by level gate are no calls of the
- * driver, so their durations are none of its costs. */
+/* Adds to `run` what the daemon has counted between two readings. Leaves out the durations of holds
+ * by level gate, which are no driver calls. */
 static void take_totals(struct arm_totals *before, struct arm_totals *after, enum arm arm,
 			struct colocation *run)
 {

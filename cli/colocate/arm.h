@@ -30,7 +30,7 @@
 /* The directory that the shims of arm peers make in arm_setup.folder, their XDG_RUNTIME_DIR. */
 #define ARM_PEERS_DIR "kfdshim"
 
-/* Everything is borrowed from the caller for the time of arm_run(). */
+/* Arguments of arm_run(), all borrowed from the caller until it returns. */
 struct arm_setup {
 	struct process_group *children;
 	const struct client_set *online, *offline; /* with the paths of the traces */
@@ -47,8 +47,8 @@ struct arm_setup {
 };
 
 /*
- * Runs the arm and ends all of its processes, also after an error. Fills out->arms[arm]; arm
- * alone also fills out->requests[seed - 1], which the caller frees. Adds the window's delays and
+ * Runs the arm and ends all of its processes, also after an error. Fills out->arms[arm]; the arm
+ * "alone" also fills out->requests[seed - 1], which the caller frees. Adds the window's delays and
  * the durations of the daemon's calls to out->doorbell, suspend and resume.
  * Returns 0 or an error as in the header of this file.
  */
@@ -113,11 +113,11 @@ unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS
 int arm_start_clients(struct window *window);
 /* Makes all clients, which have to be ready, begin their work. */
 int arm_go(const struct window *window);
-/* Waits until the clients have ended, up to 60 s each, and reads their results into the figures
- * of the arm for each client, and into window->requests. */
+/* Waits until the clients have ended, up to 60 s each, and stores their results per client in
+ * run->arms and window->requests. */
 int arm_set_stats(struct window *window, struct colocation *run);
 /* Returns true if the shims of all clients use the arm's directory. Otherwise writes into `reason`
- * which does not. */
+ * which client's shim does not. */
 bool arm_peers_met(const struct window *window, char *reason, size_t size);
 
 /* ---- arm_daemon.c ---- */
@@ -131,8 +131,8 @@ int arm_start_daemon(const struct window *window, double time_scale);
 int arm_wait_registered(const struct window *window, const char **level);
 /* Queries the daemon's totals. */
 int arm_query_totals(const struct window *window, struct arm_totals *out);
-/* Returns the time for which the daemon has held the offline clients over, as the mean of the
- * clients; us, wall time. 0 without a daemon; NAN: not known. */
+/* Returns how long the daemon kept the offline clients suspended after the online work had ended
+ * (hold-over), as the mean of the clients; us, wall time. 0 without a daemon; NAN: not known. */
 double arm_held_over_us(const struct window *window);
 
 #endif

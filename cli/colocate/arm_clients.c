@@ -61,9 +61,9 @@ static void output_path(const struct window *window, const struct arm_client *cl
 		 arm_kinds[window->arm].name, client->name, what);
 }
 
-/* Starts the client's kfdreplay. In an arm with the shim it gets that, its priority, group and
- * level, and the socket, at which in arm peers no daemon listens; in the other arms it inherits
- * nothing that could schedule it. */
+/* Starts the client's kfdreplay. In an arm with the shim the client gets the shim, its priority,
+ * group and level, and the socket (in arm peers no daemon listens there); in the other arms it
+ * inherits nothing that could schedule it. */
 static int spawn(const struct window *window, struct arm_client *client, const char *const *argv)
 {
 	const struct arm_setup *setup = window->setup;
@@ -160,7 +160,7 @@ int arm_start_clients(struct window *window)
 {
 	int rc = 0;
 
-	/* One after the other, so that their order does not depend on the machine's timing. */
+	/* One at a time, so that their order does not depend on the machine's timing. */
 	for (unsigned i = 0; rc == 0 && i < window->count; i++) {
 		rc = start_client(window, &window->clients[i]);
 		if (rc == 0)

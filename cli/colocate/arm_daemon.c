@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The private daemon of an arm: starts it, and queries it. */
+/* Starts and queries the private daemon of an arm. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
  * process of which three suspends in a row were slower than the limit. */
 #define SLOW_SUSPEND_US 50000.0
 
-/* Takes the totals from the daemon's reply. */
+/* Reads the totals from the daemon's reply. */
 static int read_totals(const json_t *status, struct arm_totals *out)
 {
 	json_t *detection, *holdover, *suspend, *resume;
@@ -85,7 +85,7 @@ static bool all_registered(const struct window *window, const json_t *status, ch
 	return true;
 }
 
-/* The same for any arm with the shim: in arm peers there is no daemon to ask. */
+/* As all_registered() for any arm with the shim: in arm peers there is no daemon to ask. */
 static bool all_there(const struct window *window, char *reason, size_t size)
 {
 	json_t *status;

@@ -51,7 +51,7 @@ static int read_arms(const char *text, void *into)
 	}
 }
 
-/* Adds a trace to the clients of a kind; further ones than there is room for are only counted. */
+/* Adds a trace to the clients of a kind. Traces beyond RESULT_CLIENTS_MAX are only counted. */
 static int read_client(const char *text, void *into)
 {
 	struct client_set *set = into;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The picture of a colocate run: two panels side by side, and one below. */
+/* Draws the result of a colocate run as SVG: two panels side by side, and one below. */
 #include "cli/colocate/result.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "cli/output/svg.h"
 #include "cli/output/table.h"
 
-/* Pixels. Two panels side by side, with one row per arm. */
+/* Layout of the two upper panels, in pixels. Each has one row per arm. */
 #define WIDTH 960
 #define MARGIN 36
 #define TOP 150 /* upper edge of the first row */
@@ -21,8 +21,8 @@
 #define RIGHT_W 192 /* width of 100 % */
 #define RIGHT_NAME_X 568
 
-/* timeN has the number N of enum time_share, and TIME_SHARES for shares whose sum alone is
- * known. */
+/* N in class timeN is the number of the share in enum time_share, or TIME_SHARES for shares of
+ * which only the sum is known. */
 static const char style[] =
 	".wrong{fill:#b42318;font-weight:600}\n"
 	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}"
@@ -129,7 +129,7 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 		    svg_scale_x(scale, run->spread[arm].p99_us.high), middle + BAR / 2.0 + 12);
 }
 
-/* Draws the rows of the arms that keep up, or of those that do not. Other rows keep their place. */
+/* Draws the rows of the arms that keep up, or of those that do not, and leaves the others empty. */
 static void left_rows(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		      bool keeps_up)
 {
@@ -160,7 +160,7 @@ static void draw_floor(FILE *out, const struct result_verdict *verdict,
 		 "middle", text);
 }
 
-/* Draws the floor of the arms that preempt, which is one, and in their rows those of the others. */
+/* Draws the floor: one line for all arms that preempt, and one in the row of each other arm. */
 static void draw_floors(FILE *out, const struct colocation *run,
 			const struct result_verdict *verdict, const struct svg_scale *scale,
 			double bottom)
@@ -255,7 +255,7 @@ static void right_panel(FILE *out, const struct colocation *run,
 			      bottom);
 }
 
-/* Pixels. */
+/* Layout of the lower panel, in pixels. */
 #define TIME_W 652 /* width of 100 % */
 #define TIME_ROW 40
 #define HEAD 34	  /* space above the first row */
@@ -285,7 +285,7 @@ static void draw_share(FILE *out, unsigned class, double from, double percent, d
 		svg_text(out, x + wide / 2, middle + 4.5, "intime", "middle", text);
 }
 
-/* Draws the bar of an arm. Shares that are not known are one at its end. */
+/* Draws the bar of an arm. Shares that are not known separately are one share at its end. */
 static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, double middle)
 {
 	double from = 0;

@@ -107,8 +107,8 @@ int possible_play(const struct possible_request *requests, size_t count, double 
 
 #define HEADER "due_us,begin_us,end_us\n"
 
-/* Returns false if the line is malformed. Times must not decrease within a line, and arrivals not
- * from line to line. An empty end time means that the request was not completed. */
+/* Parses a line. Returns false if it is malformed. Times must not decrease within a line, nor
+ * arrivals from line to line. An empty end time means that the request was not completed. */
 static bool parse_line(const char *line, double last_due_us, struct request_time *out)
 {
 	double begin_us;
@@ -172,7 +172,7 @@ static double known(double us)
 	return isnan(us) ? 0 : us;
 }
 
-/* Costs of one process. */
+/* Returns the costs of one driver call, which suspends or resumes one process. */
 static struct possible_costs client_costs(const struct colocation *run,
 					  const struct result_verdict *verdict)
 {
@@ -185,7 +185,7 @@ static struct possible_costs client_costs(const struct colocation *run,
 				       result_hist_median_us(&run->resume)};
 }
 
-/* Costs of the smallest gang: one driver call per process. */
+/* Returns the costs for the smallest gang (client_smallest_hold()): one driver call per process. */
 static struct possible_costs find_costs(const struct colocation *run,
 					const struct result_verdict *verdict)
 {
@@ -229,7 +229,7 @@ static struct possible play(const struct colocation *run, unsigned seed,
 	struct possible_request *requests =
 		merge(run->requests[seed], run->online_clients.count, &count);
 
-	/* On an error `possible` stays unknown. */
+	/* If the requests are not known, `possible` stays unknown. */
 	if (requests)
 		possible_play(requests, count, run->seconds * 1e6 * run->time_scale, costs,
 			      &possible);
@@ -253,7 +253,7 @@ static struct possible combine(const struct possible *all, unsigned seeds)
 	return out;
 }
 
-/* Compares an arm with what is possible. */
+/* Computes the share and the P99 of an arm relative to those of the clairvoyant scheduler. */
 static void compare_arm(const struct colocation *run, enum arm arm, struct result_verdict *out)
 {
 	const struct online_stats *online = &run->arms[arm].online;

@@ -65,14 +65,14 @@ struct possible_costs {
 struct possible {
 	double share;	       /* of the offline throughput alone, 0 to 1 */
 	double p50_us, p99_us; /* latencies, nearest rank; NAN: no request was completed */
-	/* One for each gap that was given to the offline process. */
+	/* Number of suspends: one for each gap that was given to the offline process. */
 	uint64_t suspends;
 };
 #define POSSIBLE_UNKNOWN ((struct possible){NAN, NAN, NAN, 0})
 
-/* Computes the service times of `count` requests of one client, which serves them one by one: from
- * its arrival, or from the end of the request before if that is later, until its end. Writes
- * `count` entries to `out`. */
+/* Computes the service times of `count` requests of one client, which serves them one by one. A
+ * service time lasts from the request's arrival, or from the end of the request before if that is
+ * later, until the request's end. Writes `count` entries to `out`. */
 void possible_service(const struct request_time *times, size_t count, struct possible_request *out);
 
 /* Sorts the requests of several clients by arrival. */

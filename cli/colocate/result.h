@@ -35,10 +35,10 @@ struct arm_kind {
 	const char *level;
 	/* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
 	const char *level_setting;
-	/* Bit mask of the time shares (result_time.h) of which only the sum is known in this arm,
-	 * because neither kfdsim nor the daemon measures each of them. */
+	/* Bit mask of the time shares (result_time.h) that neither kfdsim nor the daemon measures
+	 * separately in this arm, so that only their sum is known. */
 	unsigned unknown;
-	/* What the floor of the online P99 does not contain, as a phrase; NULL: nothing. */
+	/* Phrase for delays that the floor of the online P99 (floor_us) leaves out; NULL: none. */
 	const char *beyond;
 };
 extern const struct arm_kind arm_kinds[ARM_COUNT];
@@ -78,11 +78,11 @@ struct client_set {
 
 struct arm_stats {
 	bool ran;
-	/* Of all clients of the kind together, and of each client. */
+	/* Values of all clients of the kind together, and (..._of) of each client. */
 	struct online_stats online, online_of[RESULT_CLIENTS_MAX];
 	struct offline_stats offline, offline_of[RESULT_CLIENTS_MAX];
-	/* The level at which the daemon had every offline client when the window began; NULL: it is
-	 * not known, or not that of the arm. */
+	/* The arm's level, if the daemon had every offline client at it when the window began; else
+	 * NULL. */
 	const char *level;
 	uint64_t suspends, resumes; /* see arm_is_counted() */
 	struct result_time time;    /* of the window in which offline work ran */
@@ -131,11 +131,11 @@ enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_EVALUATED };
 struct result_verdict {
 	enum validity validity;
 	char reason[256]; /* empty: the run is valid; else why it is not valid, or not judged */
-	double save_us, restore_us; /* medians that were charged in the arms that preempt */
+	double save_us, restore_us; /* medians that kfdsim charged in the arms that preempt */
 	double doorbell_p50_us, doorbell_p99_us; /* wall */
-	/* The latency floor of the arms with the shim: alone P99, and where the driver preempts + 2
-	 * bounces + save, for a request that arrives just as a resume begins waits for its update,
-	 * too. */
+	/* The latency floor of the arms with the shim: the P99 of arm alone, plus 2 bounces and a
+	 * save where the driver preempts; 2, because a request that arrives just as a resume begins
+	 * waits for that update, too. */
 	double floor_us[ARM_COUNT];
 	double bound[ARM_COUNT]; /* P99 / floor */
 	/* Offline throughput relative to arm alone; 1: equal. */
@@ -147,7 +147,7 @@ struct result_verdict {
 	double of_possible[ARM_COUNT], of_possible_p99[ARM_COUNT];
 };
 
-/* Both decode the JSON output of kfdreplay. Return 0, or -EINVAL if it is not as documented in
+/* Decode the JSON output of kfdreplay. Return 0, or -EINVAL if it is not as documented in
  * docs/reference/kfdreplay.md. */
 int result_online(const json_t *replay, struct online_stats *out);
 int result_offline(const json_t *replay, struct offline_stats *out);
@@ -157,8 +157,8 @@ void result_charge(struct colocation *run, enum arm arm, const struct simulation
 
 /* ---- several clients of one kind; the combined values of a single client equal its own ---- */
 
-/* Both return the values of client `i` in `arm`, which is an arm of one seed or the
- * combination of all seeds. */
+/* Return the values of client `i` in `arm`, which is an arm of one seed or the combination of all
+ * seeds. */
 const struct online_stats *client_online(const struct colocation *run, const struct arm_stats *arm,
 					 unsigned i);
 const struct offline_stats *client_offline(const struct colocation *run,

@@ -170,7 +170,7 @@ const char *result_title(const struct client_set *clients, char *text, size_t si
 /* Offset of a value in struct arm_stats. */
 #define AT(member) offsetof(struct arm_stats, member)
 
-/* Reads the value at offset `at` of one seed. */
+/* Returns the value at offset `at` in the struct arm_stats of one seed. */
 static double figure(const struct colocation *run, unsigned seed, enum arm arm, size_t at)
 {
 	double value;
@@ -277,7 +277,7 @@ static void set_mean(struct colocation *run, enum arm arm, size_t at)
 	set(run, arm, at, sum(run, arm, at) / run->seeds);
 }
 
-/* `at`: offset of a struct online_stats. */
+/* Combines online values of the seeds. `at`: offset of the struct online_stats in arm_stats. */
 static void combine_online(struct colocation *run, enum arm arm, size_t at)
 {
 	static const size_t medians[] = {

@@ -53,7 +53,7 @@ void result_conditions(const struct colocation *run, const struct result_verdict
 		snprintf(text + n, size - (size_t)n, " (assumed)");
 }
 
-/* Adds four latencies and the number of requests. */
+/* Adds cells with four latencies and the number of requests. */
 static void latency_cells(struct table *table, const struct online_stats *online)
 {
 	const double latencies[] = {online->p50_us, online->p90_us, online->p99_us,

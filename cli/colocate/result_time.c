@@ -24,7 +24,7 @@ static int read_ns(const json_t *object, const char *key, uint64_t *ns)
 	return 0;
 }
 
-/* Adds an entry of a GPU's processes, if it is one of the n processes. Returns 0 or -EINVAL. */
+/* Adds the time of an entry of a GPU's processes if its pid is in `pids`. Returns 0 or -EINVAL. */
 static int read_process(const json_t *process, const pid_t *pids, unsigned n, struct time_gpu *out)
 {
 	json_int_t pid = json_integer_value(json_object_get(process, "pid"));
@@ -46,7 +46,7 @@ static int read_gpu(const json_t *gpu, const pid_t *pids, unsigned n, struct tim
 	size_t i;
 
 	*out = (struct time_gpu){0};
-	if (json_is_null(processes)) { /* more than it lists */
+	if (json_is_null(processes)) { /* more processes than the file lists */
 		out->process_unknown = true;
 		rc = 0;
 	}
@@ -96,7 +96,7 @@ void time_forget(struct result_time *time, unsigned shares)
 			time->us[i] = NAN;
 }
 
-/* Returns the index of the GPU that was idle for the shortest time. */
+/* Returns the index of the GPU that was idle for the shortest time between the readings. */
 static unsigned busiest(const struct time_reading *earlier, const struct time_reading *later)
 {
 	unsigned best = 0;
@@ -108,9 +108,9 @@ static unsigned busiest(const struct time_reading *earlier, const struct time_re
 	return best;
 }
 
-/* The daemon's counter and those of the GPU are not read at the same instant, and other work can
- * arrive during a hold-over. The hold-over is therefore limited to the time in which the GPU was
- * held without other work. */
+/* Divides the GPU's time into shares. The daemon's counter and those of the GPU are not read at the
+ * same instant, and other work can arrive during a hold-over. The hold-over is therefore limited to
+ * the time in which the GPU was held without other work. */
 static void share_out(const double us[TIME_PARTS], double process_us, double held_over_us,
 		      struct result_time *out)
 {

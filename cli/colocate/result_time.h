@@ -19,14 +19,14 @@
 #include "common/nodes.h"
 
 enum time_share {
-	/* Offline work ran, with or without other work beside it. Of several offline processes:
-	 * their parts of the run time, in which k processes at once have 1/k each. */
+	/* Offline work ran, with or without other work beside it. If k processes run at once, 1/k
+	 * of that time counts for each of them. */
 	TIME_OFFLINE,
-	TIME_ONLINE,	   /* the rest of the run time: other work */
+	TIME_ONLINE,	   /* the rest of the run time: only other work ran */
 	TIME_UPDATES,	   /* runlist updates, without save and restore */
-	TIME_SAVE_RESTORE, /* of running waves */
-	/* Suspended although no other process had packets, except TIME_HOLD_OVER: the daemon did
-	 * not know yet that the other work had ended. */
+	TIME_SAVE_RESTORE, /* save and restore of running waves */
+	/* The offline process was suspended although no other process had packets: the daemon did
+	 * not know yet that their work had ended. Does not include TIME_HOLD_OVER. */
 	TIME_DETECTION,
 	TIME_HOLD_OVER, /* suspended although the daemon knew of no work of others */
 	TIME_IDLE_HELD, /* suspended, and the packets of others did not run yet */
@@ -66,8 +66,8 @@ struct time_reading {
 	unsigned n_gpus; /* 0: the GPUs are not known */
 	struct time_gpu {
 		uint64_t ns[TIME_PARTS];
-		/* Time in which work of the one process ran, or of several processes the sum of
-		 * their parts. */
+		/* Time in which work of the processes of time_read() ran: the sum of their
+		 * parts. */
 		uint64_t process_ns;
 		unsigned processes;   /* entries that are in process_ns */
 		bool process_unknown; /* there are too many processes for such counters */
@@ -91,7 +91,7 @@ void time_forget(struct result_time *time, unsigned shares);
 double time_percent(const struct result_time *time, enum time_share share);
 /* Returns all shares in percent as a JSON object, null for those that are not known. */
 json_t *time_json(const struct result_time *time);
-/* struct time_percents; a row of the table: the same with the name of the arm as "arm". */
+/* Fields of struct time_percents; in a row of the table, after the name of the arm. */
 extern const struct field fields_colocate_time[], fields_colocate_time_row[];
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The values of a run decoded, judged and written as JSON (result.h). */
+/* Decodes and judges the values of a run, and writes them as JSON (result.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,8 +9,7 @@
 #include "cli/output/fields.h"
 #include "common/json_util.h"
 
-/* Largest share of the online P50 that may be caused by the doorbell delay, that is, by
- * kfdsim itself. */
+/* Largest share of the online P50 that the doorbell delay, which kfdsim itself causes, may have. */
 #define DOORBELL_SHARE 0.05
 #define HOST_SHARE 2.0 /* limit of the P50 alone, relative to explained_us() */
 
@@ -66,8 +65,9 @@ double result_hist_median_us(const struct hist *h)
 	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
 }
 
-/* Mean time in the system of an M/D/1 queue (Poisson arrivals, one server) with this load, and with
- * the GPU time of the trace as the service time. Arrivals at fixed distances wait less. */
+/* Returns the P50 alone that the GPU explains, in us: the mean time in the system of an M/D/1 queue
+ * (Poisson arrivals, one server) with this load, and with the GPU time of the trace as the service
+ * time. Arrivals at fixed distances wait less. */
 static double explained_us(const struct online_stats *alone)
 {
 	double busy = fmin(alone->gpu_busy_ratio, 0.95);
@@ -154,8 +154,8 @@ static void evaluate_validity(const struct colocation *run, struct result_verdic
 		evaluate_client(run, i, out);
 }
 
-/* Finds the floor of an arm, and its P99 in relation to it. On hardware the costs of a bounce are
- * not known. */
+/* Computes the floor of an arm (floor_us in result.h), and its P99 relative to that floor. On
+ * hardware the costs of a bounce are not known. */
 static void find_floor(const struct colocation *run, enum arm arm, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE], *stats = &run->arms[arm];
@@ -207,7 +207,7 @@ static json_t *number(double value)
 
 #include "cli/colocate/result.def"
 
-/* Values of each client. */
+/* Returns the values of each client in an arm as JSON. */
 static json_t *clients_json(const struct colocation *run, enum arm which)
 {
 	const struct arm_stats *arm = &run->arms[which];

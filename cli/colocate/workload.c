@@ -31,7 +31,7 @@ static const struct preset {
 	 NULL},
 };
 #define PRESETS (sizeof(presets) / sizeof(presets[0]))
-#define ARGUMENTS 24 /* of a kfdreplay */
+#define ARGUMENTS 24 /* most arguments of one kfdreplay */
 
 struct job {
 	const struct preset *preset;
@@ -76,8 +76,8 @@ static size_t replay_arguments(const struct job *job, const char *list[static AR
 	return n;
 }
 
-/* Becomes kfdreplay on one GPU, so that the process id stays the same. Returns the exit code if
- * that fails. */
+/* Executes kfdreplay on one GPU in place of this program, so that the process id stays the same.
+ * Returns the exit code if that fails. */
 static int become_replay(const struct job *job)
 {
 	const char *list[ARGUMENTS + 8];
@@ -114,7 +114,7 @@ struct rank {
 	const struct gpu_name *gpu;
 	struct subprocess *child; /* in the process group */
 	int file;		  /* memfd into which kfdreplay writes its result; -1: none */
-	json_t *result;		  /* NULL: it has left none */
+	json_t *result;		  /* NULL: kfdreplay has left no result */
 };
 
 struct ranks {
@@ -159,8 +159,8 @@ static int start(struct ranks *ranks, const struct job *job, struct rank *rank)
 	return rank->child ? 0 : -errno;
 }
 
-/* Starts a rank on each GPU. After an error the ranks that were started are in the process group.
- * Returns 0 or a negative errno. */
+/* Starts a rank on each GPU. After an error the ranks started so far are still in the process
+ * group, which ends them. Returns 0 or a negative errno. */
 static int start_all(struct ranks *ranks, const struct job *job)
 {
 	const struct gpu_name *gpus = gpus_all(&ranks->count);

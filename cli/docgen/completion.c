@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Generates the completions: finds out the possible values of each argument, and writes them in the
- * language of either shell. */
+ * language of bash or zsh. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct usage {
 	size_t count;
 };
 
-/* Returns true if the value is a list of possible words in lower case, as table|c|json. */
+/* Returns true if the value is a list of possible words in lower case, such as table|c|json. */
 static bool usage_is_choice(const char *value)
 {
 	return strchr(value, '|') && !isupper((unsigned char)value[0]);

@@ -38,7 +38,7 @@ struct pages_schema {
 /* The last entry has no name. */
 extern const struct pages_schema pages_schemas[];
 
-/* Writes the JSON schema of all entries with this name. Returns the entry behind them. */
+/* Writes the JSON schema of all entries with this name. Returns the next entry behind these. */
 const struct pages_schema *pages_schema(const struct pages_schema *schema, FILE *out);
 /* Writes docs/reference/json.md, which describes the JSON of all commands. */
 void pages_reference(FILE *out);

@@ -34,7 +34,7 @@ const struct pages_schema pages_schemas[] = {
 /* ---- manual pages, in the language of scdoc: paragraphs of the help text are filled, indented
  * lines are kept as they are ---- */
 
-/* Writes text with scdoc's special characters escaped. */
+/* Writes text, in which it escapes scdoc's special characters. */
 static void plain(const char *text, size_t length, FILE *out)
 {
 	for (size_t i = 0; i < length; i++) {
@@ -49,7 +49,7 @@ static bool is_block(const char *line)
 	return line[0] == ' ';
 }
 
-/* Does the paragraph or indented block go on in the next line? */
+/* Returns true if the paragraph or indented block goes on in the next line. */
 static bool goes_on(const char *end, bool block)
 {
 	return end[0] == '\n' && end[1] != '\0' && end[1] != '\n' && is_block(end + 1) == block;

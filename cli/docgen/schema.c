@@ -8,7 +8,7 @@
 
 #define OBJECTS 256 /* most objects of all schemas */
 
-/* Objects that were printed, or are waiting for it. */
+/* Objects whose schema was printed, or is to be printed. */
 struct objects {
 	const struct field *list[OBJECTS];
 	unsigned count;
@@ -22,7 +22,7 @@ static void add(struct objects *objects, const struct field *object)
 	objects->list[objects->count++] = object;
 }
 
-/* Adds the objects inside an object, that of a BASE by its keys only. */
+/* Adds the objects inside an object. Of a BASE only the objects in its keys are added. */
 static void add_inner(struct objects *objects, const struct field *object)
 {
 	for (const struct field *f = object + 1; !field_is_end(f); f++) {

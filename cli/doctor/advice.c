@@ -2,7 +2,7 @@
 /* The advice for each reason that the daemon gives for a level (kfd/reasons.def). */
 #include "cli/doctor/checks.h"
 
-/* A new reason must have its advice. */
+/* Makes a reason without an advice a compile error. */
 #pragma GCC diagnostic error "-Wswitch-enum"
 
 #define MESSAGES "'dmesg | grep -e kfd -e amdgpu' shows the driver's messages"

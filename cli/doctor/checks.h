@@ -33,8 +33,8 @@ struct doctor_finding {
 	enum doctor_verdict verdict;
 	char found[320];
 	char advice[320]; /* "": nothing to do */
-	/* Only of check "level": the present level, and the offset in `found` at which its reason
-	 * begins (the length of `found` if there is none). */
+	/* Set by check "level" only: the present level, and the offset in `found` at which its
+	 * reason begins (the length of `found` if there is none). */
 	enum doctor_level level;
 	size_t why;
 };
@@ -53,7 +53,7 @@ enum doctor_scope doctor_check_scope(enum doctor_check check);
 const char *doctor_scope_name(enum doctor_scope scope);
 
 /* Fills *out with all findings. With facts->chosen_pid set: the findings about that process, and
- * those of the others that are WARNING or MISSING. */
+ * the WARNING and MISSING findings about other processes. */
 void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
 /* Returns true if processes can be preempted on this machine: no finding is MISSING. */
@@ -71,7 +71,7 @@ const char *doctor_rocr_name(char text[64], const char *file);
 /* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself:
  * those before ROCm 6, as far as known. */
 bool doctor_rocr_never_enables(const char *file);
-/* Returns the advice for a reason of the daemon; checks first use more precise facts. */
+/* Returns the advice for a reason that the daemon reports, if a check has no more precise facts. */
 const char *doctor_advice(enum reason_code code);
 /* Returns true if a debugger other than the daemon traces the process. */
 bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *process);
@@ -90,8 +90,8 @@ enum findings_view {
 
 /* Prints a table. Returns the number of rows, without which nothing is printed. */
 unsigned findings_print(const struct doctor_findings *findings, enum findings_view view);
-/* Returns an array with an object for each finding (docs/reference/doctor.md). of_one: of one
- * process, which is named elsewhere. */
+/* Returns an array with an object for each finding (docs/reference/doctor.md). of_one: all are
+ * about one process, which is named elsewhere. */
 json_t *findings_json(const struct doctor_findings *findings, bool of_one);
 /* If the GPU is simulated, prints a line that says so, between `begin` and `end`. */
 void print_simulated(const struct doctor_facts *facts, const char *begin, const char *end);
@@ -102,8 +102,8 @@ void print_simulated(const struct doctor_facts *facts, const char *begin, const 
 struct doctor_run {
 	const struct doctor_facts *facts;
 	enum doctor_check check;
-	const struct doctor_node *node;	      /* the finding is about it; NULL: about none */
-	const struct doctor_process *process; /* as `node` */
+	const struct doctor_node *node;	      /* what the finding is about; NULL: about no node */
+	const struct doctor_process *process; /* process that the finding is about, or NULL */
 	struct doctor_findings *out;
 };
 
@@ -120,7 +120,7 @@ void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char
 #define finding_if(run, known, fine, bad, advice, ...)                                             \
 	((known) ? finding_bad(run, (fine) ? DOCTOR_OK : (bad), advice, __VA_ARGS__)               \
 		 : finding_unknown(run))
-/* Adds the finding what a yes, or a no, means. */
+/* Adds an OK finding with text `yes` or `no`, or an unknown one, according to `known`. */
 #define finding_known(run, known, yes, no)                                                         \
 	finding_if(run, (known) != DOCTOR_UNKNOWN, true, DOCTOR_OK, "", "%s", (known) ? yes : no)
 /* Sets the advice of the finding that was added last, unless that is OK. */

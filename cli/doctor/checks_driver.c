@@ -15,7 +15,7 @@
 #define LINUX_MINOR 5
 #define SCHED_POLICY_NO_FIRMWARE 2 /* amdgpu.sched_policy: queues without firmware */
 
-/* Describes the rules that the driver follows. */
+/* Returns the name of the set of rules that the driver follows. */
 static const char *rules_text(enum kfdabi_kernel kernel)
 {
 	switch (kernel) {
@@ -28,8 +28,8 @@ static const char *rules_text(enum kfdabi_kernel kernel)
 	}
 }
 
-/* Returns true if that kernel release supports DBG_TRAP on other processes. *known: `release` has a
- * known format. */
+/* Returns true if that kernel release supports DBG_TRAP on other processes. Sets *known to whether
+ * `release` has a known format. */
 static bool new_enough(const char *release, bool *known)
 {
 	unsigned major, minor;
@@ -54,8 +54,8 @@ void check_kernel(struct doctor_run *c, const struct doctor_facts *facts)
 		finding_unknown(c);
 		return;
 	}
-	/* The version of KFD counts more than the kernel's: AMD's own driver brings the interface
-	 * to older kernels. */
+	/* The version of KFD, if known, counts more than the kernel's: AMD's own driver brings the
+	 * interface to older kernels. */
 	if (enough || facts->kfd_minor >= 0) {
 		finding_ok(c, "Linux %s; %s", facts->release,
 			   rules_text(kfdabi_kernel_of_release(facts->release)));

@@ -13,7 +13,7 @@
 #define GFX9 90000
 #define GFX10 100000
 #define GFX11 110000
-/* Part of the memory above which little is left. */
+/* Used share of the VRAM above which the check warns. */
 #define VRAM_FULL 0.95
 
 const char *doctor_gfx_name(char text[16], int64_t version)
@@ -92,7 +92,7 @@ void check_debugging(struct doctor_run *c, const struct doctor_node *node)
 	int64_t capability = node->capability;
 
 	if (capability < 0 ||
-	    node->gfx_target_version < GFX9) { /* see check_gpu() for the latter */
+	    node->gfx_target_version < GFX9) { /* check_gpu() reports older GPUs */
 		finding_unknown(c);
 	} else if (!(capability & KFDABI_CAP_DEBUG)) {
 		finding_bad(

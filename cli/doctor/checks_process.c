@@ -43,8 +43,8 @@ static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum d
 	line->why = strlen(comm) + strlen(": ") + strlen(name) + strlen(separator);
 }
 
-/* Returns true if the daemon gives a reason without a code that is known here: it is of an earlier
- * version, without codes, or of a later one. */
+/* Returns true if the daemon gives a reason without a code that is known here: that daemon is of an
+ * earlier version, without codes, or of a later one. */
 static bool is_unknown(const struct reason *reason)
 {
 	return reason->code == REASON_NONE && reason->text[0];
@@ -56,7 +56,7 @@ static const char *advice_of(const struct reason *reason)
 				  : doctor_advice(reason->code);
 }
 
-/* Checks a process that the daemon knows at level observe, at which it is not held. */
+/* Checks a process that the daemon has at level observe, at which it is never suspended. */
 static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 {
 	char why[64];
@@ -78,7 +78,7 @@ static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE, why);
 		advise_tracer(c, p);
 	} else {
-		/* A reason that is not known can be one that passes. */
+		/* A reason that kfdsched does not know can be a temporary one. */
 		find_level(c, is_unknown(&p->reason) ? DOCTOR_WARNING : DOCTOR_MISSING,
 			   LEVEL_OBSERVE,
 			   p->reason.text[0] ? p->reason.text : "the daemon gives no reason");
@@ -154,7 +154,7 @@ static void check_bare(struct doctor_run *c, const struct doctor_process *p)
 			       daemon ? "; it is then held even if it has no work" : "");
 }
 
-/* Advises a process with the shim that is not registered. */
+/* Advises how a process with the shim can register with the daemon. */
 static void advise_registration(struct doctor_run *c, const struct doctor_process *p)
 {
 	const char *socket = c->facts->daemon.socket;
@@ -191,7 +191,7 @@ static void check_peer(struct doctor_run *c, const struct doctor_process *p)
 	} else if (p->env_level >= LEVEL_GATE && p->env_level <= LEVEL_OBSERVE) {
 		find_level(c, DOCTOR_OK, p->env_level, "set by KFDSHIM_LEVEL");
 	} else {
-		/* The finding "daemon" has the advice. */
+		/* No advice here: the finding "daemon" has it. */
 		find_level(c, DOCTOR_OK, LEVEL_SELF, "there is no daemon");
 	}
 }
@@ -263,7 +263,7 @@ void check_drm_queues(struct doctor_run *c, const struct doctor_process *p)
 		    "%u DRM user queues, which cannot be suspended", p->drm_queues);
 }
 
-/* A cgroup is frozen, as 'docker pause' does. */
+/* Adds the finding that a cgroup of the process is frozen, as 'docker pause' does. */
 static void find_paused(struct doctor_run *c, const struct doctor_named *named)
 {
 	char file[224];

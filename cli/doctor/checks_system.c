@@ -82,7 +82,7 @@ void check_sys_ptrace(struct doctor_run *c, const struct doctor_facts *facts)
 			"start kfdschedd as root",
 			known ? "kfdschedd has CAP_SYS_PTRACE"
 			      : "kfdschedd does not have CAP_SYS_PTRACE: it can only trace processes of its own user");
-	else /* the user that will start it is not known */
+	else /* the user that will start the daemon is not known */
 		finding_if(c, facts->sys_ptrace == DOCTOR_YES, true, DOCTOR_OK, "",
 			   "a kfdschedd that %s starts has CAP_SYS_PTRACE", facts->user);
 }
@@ -179,7 +179,7 @@ void check_connections(struct doctor_run *c, const struct doctor_facts *facts)
 	const struct doctor_daemon *daemon = &facts->daemon;
 	long long registered = daemon->elsewhere;
 	char elsewhere[64] = "";
-	/* From the daemon's reply; an older daemon without it is limited by its open files. */
+	/* If an older daemon does not report its room, its limit of open files tells it. */
 	long long room = daemon->room >= 0 ? (long long)daemon->room
 					   : (long long)daemon->open_files / FILES_A_CLIENT;
 
@@ -284,7 +284,7 @@ void check_shim(struct doctor_run *c, const struct doctor_facts *facts)
 void check_agent(struct doctor_run *c, const struct doctor_facts *facts)
 {
 	if (!facts->shim[0])
-		return; /* reported by check_shim() */
+		return; /* check_shim() reports this */
 	if (!facts->agent[0])
 		finding_bad(c, DOCTOR_MISSING,
 			    "install it there: without it the shim only forwards calls",
@@ -306,8 +306,8 @@ void check_runtime_folder(struct doctor_run *c, const struct doctor_facts *facts
 	if (!facts->runtime_problem[0]) {
 		finding_ok(c, "%s", facts->runtime_dir);
 	} else {
-		/* The directory is needed without a daemon, or when it is gone; so beside a daemon
-		 * this is only a warning. */
+		/* Only a warning beside a daemon, because the directory is needed only without
+		 * one. */
 		finding_add(c, daemon_replies(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
 			    facts->runtime_dir, facts->runtime_problem);
 		if (facts->runtime_taken)

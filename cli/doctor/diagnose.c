@@ -12,7 +12,7 @@
 struct job {
 	const char *socket, *container;
 	struct container_names *names;
-	int pid;	/* with a container: its number in there; 0: all that use a GPU */
+	int pid;	/* with a container: pid in it; 0: all processes that use a GPU */
 	bool json;	/* print one JSON object */
 	bool simulated; /* result: the machine is a simulation */
 };
@@ -44,7 +44,7 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 	return rc ? CLI_FAILED : CLI_DONE;
 }
 
-/* Examines the processes. Succeeds if at least one could be examined. */
+/* Examines the processes. Returns the exit code: success if at least one could be examined. */
 static int report(struct job *job, const pid_t *pids, size_t count)
 {
 	json_t *list = job->json ? json_array() : NULL;
@@ -53,8 +53,8 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (i && !job->json)
 			printf("\n\n");
-		/* One of several processes may end in the meantime: the others are reported all the
-		 * same. */
+		/* A process that has ended in the meantime does not prevent the report on the
+		 * others. */
 		if (diagnose(job, pids[i], list) == CLI_DONE)
 			code = CLI_DONE;
 	}
@@ -66,8 +66,8 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	return code;
 }
 
-/* Writes the processes of the container that are meant to pids, which has room for all: the one
- * with that number in the container, or else all that use a GPU. Returns how many. */
+/* Writes the pids of the processes to examine to `pids`, which has room for all of the container:
+ * the one with pid job->pid in it, or if that is 0 all that use a GPU. Returns their number. */
 static size_t choose(const struct job *job, const struct selection *selection, pid_t *pids)
 {
 	size_t count = 0;

@@ -166,7 +166,7 @@ static void print_held(const struct doctor_process *p, enum doctor_known held)
 			   (long long)p->suspends, quantity_us(text, (double)p->suspended_us));
 }
 
-/* Prints the facts about GPU use. "by hand": whether suspend and preempt can hold the process. */
+/* Prints facts about GPU use. "by hand": whether suspend and preempt can suspend the process. */
 static void print_gpu(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	static const char *const replies[] = {"no", "yes"};
@@ -227,7 +227,7 @@ void diagnose_print(const struct doctor_facts *facts, const struct diagnosis *di
 
 /* ---- JSON ---- */
 
-/* Returns null if it is not known. */
+/* Returns a yes-or-no as JSON; null if it is not known. */
 static json_t *yes_or_null(enum doctor_known known)
 {
 	return known == DOCTOR_UNKNOWN ? json_null() : json_boolean(known);
@@ -241,7 +241,7 @@ static json_t *other_json(long long pid, const char *name)
 		       : json_null();
 }
 
-/* Returns the keys that pidmap has for a process, and further ones. */
+/* Returns the facts about the process itself: the keys that pidmap has for it, and more. */
 static json_t *story_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct doctor_process *p = doctor_named_process(facts);
@@ -376,7 +376,7 @@ static json_t *levels_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
-/* Returns null if it is not known. */
+/* Returns the name of a level as JSON; null if it is not known. */
 static json_t *level_json(enum doctor_level level)
 {
 	return level == LEVEL_UNKNOWN ? json_null() : json_string(doctor_level_name(level));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Evaluates the facts about one process: the verdict, and its grounds.
+ * Evaluates the facts about one process, and composes the verdict and its grounds.
  *
  * Later steps use the results of earlier ones: state, queues, GPU use, runtime, doctor's findings,
  * levels (levels.c), verdict. The findings are reduced to obstacles last, because the levels and
@@ -21,7 +21,7 @@ static void add_grounds(struct diagnosis *out, const char *what)
 	snprintf(out->grounds + used, sizeof(out->grounds) - used, "%s%s", used ? "; " : "", what);
 }
 
-/* Adds a ground for or against the use of a GPU. */
+/* Adds a ground for or against the use of a GPU: `yes` or `no`, or none if it is not known. */
 static void weigh(struct diagnosis *out, enum doctor_known known, const char *yes, const char *no)
 {
 	if (known == DOCTOR_UNKNOWN)
@@ -228,12 +228,12 @@ static void format_verdict(const struct doctor_facts *facts, struct diagnosis *o
 	}
 }
 
-/* Returns true if another line reports the same problem, and more precisely. */
+/* Returns true if another line of the output reports the problem of this finding more precisely. */
 static bool is_repeated(const struct doctor_process *p, const struct diagnosis *out,
 			const struct doctor_finding *f)
 {
-	/* The GPU allows one debug session: an obstacle only for a process without it, and finding
-	 * "session" names the process that has it. */
+	/* The GPU allows one debug session: which is an obstacle only for a process that does not
+	 * have it, and finding "session" names the process that has it. */
 	if (f->check == CHECK_debugging && f->verdict == DOCTOR_WARNING)
 		return doctor_has_session(p) || doctor_find(&out->findings, CHECK_session);
 	/* The process can be held at some level, and the reason against level trap has a line of
@@ -286,7 +286,7 @@ void diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
 		count_queue(out, &seen->queues.queue[i]);
 		out->exceptions_known |= observe_known(&seen->queues.queue[i], OBSERVE_EXCEPTIONS);
 	}
-	/* The daemon knows it at every level, whereas queues show only suspension. */
+	/* The daemon knows at every level whether it is held; queues show only suspension. */
 	if (p->registered == DOCTOR_YES && p->held != DOCTOR_UNKNOWN)
 		out->held = p->held;
 	evaluate_use(facts, p, out);

@@ -14,7 +14,7 @@
 #include "cli/doctor/checks.h"
 #include "cli/inspect/inspect.h"
 
-/* Availability of a level. */
+/* Whether a process can be preempted at a level. */
 enum diagnose_can {
 	DIAGNOSE_NO,
 	DIAGNOSE_YES, /* possible, but the process is not at this level now */
@@ -25,12 +25,12 @@ const char *diagnose_can_name(enum diagnose_can can); /* "no", "yes", "now", "-"
 
 struct diagnose_level {
 	enum diagnose_can can;
-	/* found: reason or condition, "": none; advice: remedy if `can` is NO; check: the finding
-	 * that prevents the level, DOCTOR_CHECKS: no single one. */
+	/* Members used: found: reason or condition, "": none; advice: remedy if `can` is NO; check:
+	 * the check whose finding prevents the level, DOCTOR_CHECKS: no single one. */
 	struct doctor_finding reason;
 };
-/* Index of the result for 'kfdsched suspend' and 'preempt': can they hold the process? Never
- * NOW. */
+/* Index in levels[] of the result that says whether 'kfdsched suspend' and 'preempt' can suspend
+ * the process. It is never NOW. */
 #define BY_HAND LEVELS
 
 /* Queues of one type on one GPU, as reported by one source. */
@@ -50,14 +50,14 @@ struct diagnosis {
 	enum doctor_level best;	 /* best level that is NOW or YES; LEVEL_UNKNOWN: none */
 	char state[320];	 /* meaning of the process's state */
 	char grounds[256];	 /* grounds for uses_gpu */
-	char runtime[384];	 /* whether its runtime is enabled for debugging */
+	char runtime[384];	 /* whether its runtime is enabled for debugging, as a sentence */
 	enum doctor_known debug_enabled;
 	struct diagnose_level levels[LEVELS + 1]; /* best first, then BY_HAND */
 	struct diagnose_queues queues[DIAGNOSE_QUEUES];
 	size_t queue_kinds, queue_count, gpu_count; /* of all queues; valid if queues_known */
 	bool queues_known;
-	bool exceptions_known;	/* of one queue at least: whether the driver has reported faults */
-	enum doctor_known held; /* now: its queues are suspended, or its submissions held back */
+	bool exceptions_known;	/* for at least one queue it is known whether it had faults */
+	enum doctor_known held; /* now its queues are suspended, or its submissions wait */
 	struct doctor_findings findings; /* obstacles, worst first */
 };
 

@@ -104,7 +104,7 @@ static int run(int argc, char **argv)
 		return code;
 	if (list)
 		return list_checks();
-	/* Of one process all findings are shown. */
+	/* If a process was named, show all findings about it. */
 	return report(socket, pid, as_json, whole || pid);
 }
 

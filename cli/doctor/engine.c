@@ -113,7 +113,7 @@ const struct doctor_finding *doctor_find(const struct doctor_findings *findings,
 	return NULL;
 }
 
-/* Runs a check on everything that is of its scope. */
+/* Runs a check once for everything in its scope: the machine, or each GPU or process. */
 static void run_check(struct doctor_run run)
 {
 	const struct doctor_facts *facts = run.facts;
@@ -145,7 +145,7 @@ void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out)
 			run_check(run);
 	if (!facts->chosen_pid)
 		return;
-	/* Of the findings about the machine, keep those that may be obstacles. */
+	/* Remove the findings about the machine that are no obstacles. */
 	n_valid = out->count;
 	for (run.check = 0; run.check < DOCTOR_CHECKS; run.check++)
 		if (checks[run.check].scope < DOCTOR_PROCESS)

@@ -26,7 +26,7 @@
 
 #define DOCTOR_NODES ((int)GPU_NODES_MAX) /* GPU nodes of a machine that are examined */
 
-/* Values of ptrace_scope: tracing needs CAP_SYS_PTRACE; no process is allowed to trace. */
+/* Values of Yama's ptrace_scope. 2: tracing needs CAP_SYS_PTRACE; 3: no process may trace. */
 #define YAMA_ADMIN_ONLY 2
 #define YAMA_NO_ATTACH 3
 
@@ -80,18 +80,19 @@ struct doctor_process {
 	/* ---- from the daemon ---- */
 	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
 	enum doctor_level level;
-	struct reason reason;	   /* why it is at no better level; code NONE: of another version */
-	enum doctor_known runtime; /* it is enabled for debugging; NO: it never will be */
+	struct reason reason;	   /* why it is at no better level; code NONE: not known here */
+	enum doctor_known runtime; /* its runtime is enabled for debugging; NO: it never will be */
 	int64_t priority;	   /* 0 to 15; -1: it has none */
 	bool external;		   /* without the shim, tagged by a match rule or a command */
 	unsigned drm_queues;
-	enum doctor_known held; /* now */
+	enum doctor_known held; /* its queues are suspended now, or its submissions wait */
 	int64_t suspends, suspended_us;
 
 	/* ---- from /proc ---- */
 	enum doctor_known shim;	    /* libkfdshim.so is in its memory */
 	enum doctor_known kfd_open; /* /dev/kfd is among its open files */
-	/* Set-ID or with file capabilities; linked statically; not a 64-bit ELF program. */
+	/* set_id: set-ID or with file capabilities; static_program: linked statically; other_class:
+	 * not a 64-bit ELF program. */
 	enum doctor_known set_id, static_program, other_class;
 	int64_t tracer;	       /* pid of the process that traces it; 0: none */
 	int64_t tracer_parent; /* pid of the tracer's parent */
@@ -133,7 +134,7 @@ struct doctor_daemon {
 	int64_t uptime_us, failures, suspends;
 	int64_t restarts;      /* workers before the present one, of the same daemon */
 	int64_t refused_calls; /* system calls that the daemon's own seccomp filter refused */
-	int64_t room, refused; /* connections: the most that it can have; refused so far */
+	int64_t room, refused; /* room: most connections at a time; refused: number refused */
 	int64_t elsewhere;     /* clients in other pid namespaces, not in facts.processes */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* RLIMIT_NOFILE of its worker */
@@ -179,10 +180,10 @@ struct doctor_facts {
 	enum doctor_known preload_works;
 	char agent_problem[256];
 	enum doctor_known agent_works;
-	char runtime_dir[PATH_MAX];   /* directory in which shims find each other */
+	char runtime_dir[PATH_MAX];   /* directory in which shims find each other (peers.h) */
 	char runtime_problem[128];    /* "": usable */
 	bool runtime_taken;	      /* the problem is that another user has made it */
-	int shm_error, eventfd_error; /* errno of making a sealed memfd; an eventfd */
+	int shm_error, eventfd_error; /* errno of making a sealed memfd, and an eventfd */
 	int64_t open_files;	      /* RLIMIT_NOFILE of kfdsched */
 	char rocr[PATH_MAX];	      /* file of the HSA runtime that programs load; "": none */
 
@@ -238,8 +239,8 @@ void doctor_collect_daemon(struct doctor_facts *facts, const char *socket, json_
 /* Collects the processes from the daemon's reply (`status`, may be NULL), the driver's list and
  * /proc, and counts the compute queues of each node. */
 void doctor_collect_processes(struct doctor_facts *facts, const json_t *status);
-/* Identifies the process of that number, or of that thread, and collects its state. Returns 0
- * (also if /proc hides it) or -ESRCH. */
+/* Identifies the process with number `pid`, or whose thread has it, and collects its state. Returns
+ * 0 (also if /proc hides it) or -ESRCH. */
 int doctor_collect_named(struct doctor_named *named, pid_t pid);
 
 #endif

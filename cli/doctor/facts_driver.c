@@ -119,8 +119,8 @@ static void collect_driver(struct doctor_facts *facts)
 	facts->module = access(MODULE, F_OK) ? DOCTOR_NO : DOCTOR_YES;
 	if (facts->module == DOCTOR_NO)
 		return;
-	/* A driver that is built into the kernel has no such file; for one out of tree the file has
-	 * an "O". */
+	/* A driver that is built into the kernel has no such file; for a driver from outside the
+	 * kernel's tree the file has an "O". */
 	if (!read_text(text, sizeof(text), MODULE "/taint"))
 		facts->out_of_tree = strchr(text, 'O') ? DOCTOR_YES : DOCTOR_NO;
 	read_text(facts->driver_version, sizeof(facts->driver_version), MODULE "/version");
@@ -170,7 +170,7 @@ static void collect_memory(struct doctor_node *node, unsigned nth)
 	}
 }
 
-/* Reads the memory of the whole card, of all its partitions together, whose render node is open. */
+/* Reads the memory of the whole card with all its partitions; fd: the open render node. */
 static void collect_card_memory(struct doctor_node *node, int fd)
 {
 	struct drm_amdgpu_memory_info memory = {0};
@@ -240,8 +240,8 @@ static bool is_node(const struct doctor_facts *facts, const struct doctor_card *
 	return false;
 }
 
-/* Reads a GPU of AMD that has a render node here. Only PCI devices say whose they are; a partition
- * is a platform device (amdgpu_xcp_drv.c). */
+/* Reads a GPU that has a render node here. Returns false if it is not one of AMD. Only PCI devices
+ * have a vendor; a partition is a platform device (amdgpu_xcp_drv.c). */
 static bool read_card(const drmDevice *device, struct doctor_card *out)
 {
 	const char *digits;
@@ -303,7 +303,7 @@ static void collect_nodes(struct doctor_facts *facts)
 		add_node(facts, &gpus[i]);
 }
 
-/* Takes the policy of each node from the daemon's reply. */
+/* Copies the policy of each node from the daemon's reply. */
 static void collect_policies(struct doctor_facts *facts, const json_t *status)
 {
 	json_t *entry;

@@ -32,7 +32,7 @@
 #define FILES 4096u /* open files that are checked; a process can have any number */
 #define CGROUPS "/sys/fs/cgroup"
 
-/* Finds or adds the process. */
+/* Returns the entry of process `pid`, which is added if there is none. */
 static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
 {
 	struct doctor_process *process;
@@ -48,7 +48,7 @@ static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
 	return process;
 }
 
-/* Notes that the process uses the node. */
+/* Records that the process uses the node. */
 static void on_node(struct doctor_process *p, int64_t gpu_id)
 {
 	for (size_t i = 0; i < p->node_count; i++)
@@ -67,7 +67,7 @@ const char *doctor_level_name(enum doctor_level level)
 	return level_names[level];
 }
 
-/* Returns the place of a word in a list of names; `other` if it is not there, or NULL. */
+/* Returns the index of a word in a list of names, or `other` if it is not there or NULL. */
 static int find_name(const char *word, const char *const *names, int n, int other)
 {
 	for (int i = 0; word && i < n; i++)
@@ -81,7 +81,7 @@ static enum doctor_level find_level(const char *word, int n)
 	return (enum doctor_level)find_name(word, level_names, n, LEVEL_UNKNOWN);
 }
 
-/* Reads level, runtime and state, whose words in the daemon's reply are known here only. */
+/* Converts the words for level, runtime and state in the daemon's reply. */
 static void read_words(struct doctor_process *p, const json_t *entry)
 {
 	const char *state = json_string_value(json_object_get(entry, "state"));
@@ -132,8 +132,8 @@ static void add_registered(struct doctor_facts *facts, const json_t *status)
 }
 
 /* Reads what the driver lists of a process: counts its queues on their nodes, because every compute
- * queue needs a slot there, and notes the nodes on which it has queues or VRAM. p NULL: the process
- * is not examined, and only the queues are counted. */
+ * queue needs a slot there, and records the nodes on which it has queues or VRAM. p NULL: the
+ * process is not examined, and only the queues are counted. */
 static void read_listed(struct doctor_facts *facts, struct doctor_process *p, pid_t pid)
 {
 	struct sysfs_queue queues[SYSFS_QUEUES];
@@ -288,7 +288,7 @@ static void read_preload(struct doctor_process *p, const char *value)
 	}
 }
 
-/* Reads one entry of the environment. */
+/* Reads one entry of the environment, "NAME=VALUE", if doctor needs it. */
 static void read_variable(struct doctor_process *p, const char *entry)
 {
 	static const char name[] = "KFDSHIM_", preload[] = "LD_PRELOAD=";
@@ -312,7 +312,7 @@ static void read_variable(struct doctor_process *p, const char *entry)
 		read_bytes(&p->vram_limit, value);
 }
 
-/* Reads the variables with which the process was started. environment_read NO: this user is not
+/* Reads the environment with which the process was started. environment_read NO: this user is not
  * allowed to read them. */
 static void read_environment(struct doctor_process *p)
 {
@@ -439,7 +439,7 @@ static int identify(struct doctor_named *named)
 	if (rc == -EINVAL)
 		rc = process_identify(proc_status_number(named->queried, "\nTgid:"),
 				      &named->identity);
-	if (rc) /* A process of that number would be a thread of another one: it has ended. */
+	if (rc) /* -EINVAL again: still no process's number, so it has ended */
 		return rc == -EINVAL ? -ESRCH : rc;
 	user = getpwuid(named->identity.uid);
 	if (user)

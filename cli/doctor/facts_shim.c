@@ -26,7 +26,7 @@
 #define OUTPUT_BYTES 8192 /* bytes kept of a program's output */
 #define DIR_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
 
-/* In a child: lets the dynamic linker print what this program loads with `library` preloaded. */
+/* Runs in a child: prints what the dynamic linker loads for kfdsched with `library` preloaded. */
 static void trace_library(const char *library, int out)
 {
 	if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0 ||
@@ -99,7 +99,7 @@ static enum doctor_known loads(const char *library, char *problem, size_t size)
 	return strstr(output, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
 }
 
-/* Replaces the driver for the agent: every call fails. */
+/* Takes the place of the driver's ioctl for the agent; every call fails. */
 static int no_ioctl(int fd, unsigned long request, void *arg)
 {
 	(void)fd;
@@ -109,8 +109,8 @@ static int no_ioctl(int fd, unsigned long request, void *arg)
 	return -1;
 }
 
-/* In a child: starts the agent in the way in which the libkfdshim.so of this build does. The agent
- * starts its thread with the first queue only, so nothing runs. Returns 0: it accepts the ABI. */
+/* Runs in a child: starts the agent as the libkfdshim.so of this build does. The agent starts its
+ * thread with the first queue only, so nothing runs. Returns 0: it accepts the ABI. */
 static int start_agent(const struct doctor_facts *facts)
 {
 	static uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
@@ -248,7 +248,7 @@ static bool wrong_level(const char *value)
 	return protocol_level(value, &level) != 0;
 }
 
-/* The shim stores the value in microseconds, in 32 bits. */
+/* Returns true if the shim rejects this KFDSHIM_SLO, which it stores in us in 32 bits. */
 static bool wrong_slo(const char *value)
 {
 	uint64_t ns;
@@ -269,7 +269,7 @@ static void collect_environment(struct doctor_facts *facts)
 {
 	static const struct {
 		const char *name;
-		size_t longest; /* bytes, if there is no function */
+		size_t longest; /* most bytes of the value, if there is no function */
 		bool (*wrong)(const char *value);
 	} variables[] = {
 		{"KFDSHIM_PRIORITY", 0, wrong_priority},

@@ -127,7 +127,7 @@ static int64_t find_daemon(void)
 	return found;
 }
 
-/* Reads how many files the worker can open. */
+/* Reads the worker's limit of open files. */
 static void collect_limit(struct doctor_daemon *daemon)
 {
 	char *text, *at;
@@ -140,7 +140,7 @@ static void collect_limit(struct doctor_daemon *daemon)
 	free(text);
 }
 
-/* Takes the facts from the daemon's reply. /proc is only read if the daemon is in this pid
+/* Copies the facts from the daemon's reply. /proc is only read if the daemon is in this pid
  * namespace, because its pids mean other processes otherwise. */
 static void read_status(struct doctor_daemon *daemon, const json_t *status)
 {
@@ -162,8 +162,8 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
 	if (daemon->here != DOCTOR_YES)
 		return;
-	/* Of the watchdog, because the daemon's processes that need the capability inherit it
-	 * from there. */
+	/* Read the watchdog's capabilities, because the daemon's processes that need this one
+	 * inherit it from the watchdog. */
 	if (!read_mask(&capabilities, "CapPrm", "/proc/%lld/status", (long long)daemon->pid))
 		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
 	collect_limit(daemon);

@@ -15,13 +15,13 @@
 
 #define RUN "start it with 'kfdsched run --priority P -- COMMAND'"
 
-/* The level that is evaluated. */
+/* State of the evaluation of one level. */
 struct attempt {
 	const struct doctor_facts *facts;
 	const struct doctor_process *p;
-	const struct doctor_finding *line; /* about the present level */
+	const struct doctor_finding *line; /* finding of check "level", about the present level */
 	struct diagnosis *out;
-	enum doctor_level level; /* or BY_HAND */
+	enum doctor_level level; /* level that is evaluated, or BY_HAND */
 	struct diagnose_level *result;
 };
 
@@ -71,7 +71,7 @@ static bool yes(struct attempt *a, const char *why)
 	return true;
 }
 
-/* Suspend and preempt of a process that the daemon knows: kfdsched sends the daemon a request. */
+/* Settles BY_HAND for a process that the daemon knows: kfdsched sends the daemon a request. */
 static bool by_request(struct attempt *a)
 {
 	const struct diagnose_level *trap = &a->out->levels[LEVEL_TRAP];
@@ -87,7 +87,7 @@ static bool by_request(struct attempt *a)
 	return true;
 }
 
-/* The process has a working shim, which carries out levels self, gate and weight. */
+/* Settles the level if the process has no working shim, which levels self, gate and weight need. */
 static bool no_shim(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -112,7 +112,7 @@ static bool no_shim(struct attempt *a)
 	return no(a, RUN, "libkfdshim.so is not loaded");
 }
 
-/* KFDSHIM_LEVEL of the process is no other level. */
+/* Settles the level if KFDSHIM_LEVEL of the process names another level. */
 static bool chosen_another(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -122,7 +122,7 @@ static bool chosen_another(struct attempt *a)
 		  doctor_level_name(p->env_level));
 }
 
-/* The HSA runtime is enabled for debugging, or may be. */
+/* Settles the level if the HSA runtime of the process is not enabled for debugging. */
 static bool no_runtime(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -136,7 +136,7 @@ static bool no_runtime(struct attempt *a)
 		  doctor_rocr_name(name, p->rocr));
 }
 
-/* No debugger traces the process. */
+/* Settles the level if a debugger other than the daemon traces the process. */
 static bool is_traced(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -150,7 +150,7 @@ static bool is_traced(struct attempt *a)
 		  p->tracer_name[0] ? p->tracer_name : "another", (long long)p->tracer);
 }
 
-/* There is a daemon. */
+/* Settles the level if there is no daemon. */
 static bool no_daemon(struct attempt *a)
 {
 	const struct doctor_daemon *daemon = &a->facts->daemon;
@@ -161,8 +161,8 @@ static bool no_daemon(struct attempt *a)
 	return no(a, "start kfdschedd as root", "no kfdschedd listens at %.120s", daemon->socket);
 }
 
-/* A process that the daemon knows is held at no level because of its priority; the level is then
- * possible on that condition. */
+/* Settles the level if the daemon never holds the process because of its priority; the level is
+ * then possible if the priority changes. */
 static bool no_priority(struct attempt *a)
 {
 	if (a->p->registered != DOCTOR_YES)
@@ -173,7 +173,7 @@ static bool no_priority(struct attempt *a)
 	       yes(a, "with a priority below 15: its present priority is the highest");
 }
 
-/* Without CAP_SYS_PTRACE, a user can trace only the user's own dumpable processes. */
+/* Returns true if tracing the process needs CAP_SYS_PTRACE: another user's, or not dumpable. */
 static bool needs_right(const struct attempt *a)
 {
 	const struct doctor_named *named = &a->facts->named;
@@ -191,7 +191,7 @@ static bool lacks_shim(const struct attempt *a)
 	return a->p->shim == DOCTOR_NO;
 }
 
-/* Level trap, of a process that can be traced. */
+/* Settles level trap for a process that can be traced. */
 static bool by_trap(struct attempt *a)
 {
 	bool registered = a->p->registered == DOCTOR_YES;
@@ -208,7 +208,7 @@ static bool by_trap(struct attempt *a)
 	return yes(a, why);
 }
 
-/* The levels of the shim: self, gate and weight. */
+/* Settles the levels of the shim: self, gate and weight. */
 static bool by_shim(struct attempt *a)
 {
 	if (a->p->registered != DOCTOR_YES && a->line->level == LEVEL_NONE)
@@ -219,7 +219,7 @@ static bool by_shim(struct attempt *a)
 		   a->level == LEVEL_WEIGHT ? "if KFDSHIM_LEVEL=weight or a rule selects it" : "");
 }
 
-/* Suspend and preempt of a process that the daemon does not know: kfdsched opens a debug session
+/* Settles BY_HAND for a process that the daemon does not know: kfdsched opens a debug session
  * itself, so that the rights of the user of kfdsched count. */
 static bool by_session(struct attempt *a)
 {
@@ -263,7 +263,7 @@ enum {
 static const struct need {
 	unsigned levels;
 	bool (*settles)(struct attempt *a); /* returns true if it has settled the level */
-	/* Instead of settles(): the check, and the least verdict that prevents the level. */
+	/* If settles() is NULL: the check, and the mildest verdict that prevents the level. */
 	enum doctor_check check;
 	enum doctor_verdict from;
 	bool (*applies)(const struct attempt *a); /* NULL: always */
@@ -303,8 +303,8 @@ static const struct need {
 };
 #define NEEDS (sizeof(needs) / sizeof(needs[0]))
 
-/* Returns true, with the finding as the reason, if one of that check prevents the level. Findings
- * about a GPU count only if the process uses that GPU. */
+/* Returns true if a finding of the check in `need` prevents the level, and makes that finding the
+ * reason. Findings about a GPU count only if the process uses that GPU. */
 static bool is_prevented(struct attempt *a, const struct need *need)
 {
 	const struct doctor_findings *findings = &a->out->findings;

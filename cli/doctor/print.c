@@ -17,7 +17,7 @@ void print_simulated(const struct doctor_facts *facts, const char *begin, const 
 		       facts->simulated_kernel[0] ? facts->simulated_kernel : "?", end);
 }
 
-/* Returns what was found; of the level of one process only the reason. */
+/* Returns the text of a finding: of check "level" only the reason if @of_one is set. */
 static const char *text_of(const struct doctor_finding *f, bool of_one)
 {
 	return of_one && f->check == CHECK_level ? f->found + f->why : f->found;
@@ -32,7 +32,7 @@ json_t *findings_json(const struct doctor_findings *findings, bool of_one)
 		const char *found = text_of(f, of_one);
 		json_t *pid = of_one ? NULL : json_number(f->pid, f->pid);
 
-		/* "-" is for tables; null in JSON */
+		/* "-" in a table is null in JSON */
 		json_array_append_new(
 			list,
 			json_pack("{ss so so* ss so so}", "check", doctor_check_name(f->check),

@@ -138,8 +138,8 @@ static int read_all(struct import *import)
 	return rc;
 }
 
-/* Opens the log. O_NOCTTY: a terminal that is named as the log must not become the controlling
- * one. */
+/* Opens the log. O_NOCTTY: if the log is a terminal, it must not become the controlling
+ * terminal. */
 static int open_log(struct import *import)
 {
 	struct stat st;

@@ -26,8 +26,8 @@ static bool known_packets(const struct log_stats_process *process)
 	       process->seen[HIPLOG_PACKET];
 }
 
-/* Returns true if the packet counts of the queue are known. They are not if the packets of the
- * process name queues by other addresses than the one by which this queue is known. */
+/* Returns true if the packet counts of the queue are known. They are not if packets of the process
+ * name queues by an address of another kind than the one by which this queue is known. */
 static bool known_of_queue(const struct log_stats_process *process,
 			   const struct log_stats_queue *queue)
 {
@@ -67,13 +67,13 @@ static struct chains *chain_uses(const struct log_stats *stats)
 	return chains;
 }
 
-/* The rows of queues and threads have the pid of their process, too. */
+/* Returns the pid of the process, which the rows of queues and threads have, too. */
 static const char *pid_cell(char text[FIELD_CELL], const json_t *row)
 {
 	return field_cell(text, row, "pid");
 }
 
-/* An address that may be that of the hsa_queue_t or of the ring is in both columns, with "?". */
+/* Writes an address. One that may be the hsa_queue_t's or the ring's: "?" in both columns. */
 static const char *address_cell(char text[FIELD_CELL], const json_t *queue, const char *key)
 {
 	const char *either = json_string_value(json_object_get(queue, "unresolved_address"));
@@ -110,7 +110,7 @@ static const char *state_cell(char text[FIELD_CELL], const json_t *queue)
 	return field_text(queue, "error");
 }
 
-/* The queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
+/* Writes the queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
 static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
 {
 	size_t used = 0, i;
@@ -132,7 +132,7 @@ static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
 
 #include "cli/import_log/output.def"
 
-/* Sets a value that the log does not have to null. */
+/* Sets the value of `key` to null if it is not known. */
 static void known_if(bool is_known, json_t *out, const char *key)
 {
 	if (!is_known)
@@ -218,7 +218,7 @@ static json_t *file_json(const char *file)
 	return strcmp(file, "-") == 0 ? json_null() : plain_json(file);
 }
 
-/* Returns the whole result. */
+/* Returns the whole result as JSON. */
 static json_t *all_json(const struct import_read *read, const struct log_stats *stats,
 			const struct chains *chains, const uint32_t *number)
 {

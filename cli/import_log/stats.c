@@ -43,7 +43,7 @@ struct log_stats_maps {
 		queues[4 * LOG_STATS_QUEUES], uses[2 * LOG_STATS_USES];
 };
 
-/* The slots of a map; their number is a power of two. */
+/* Makes a map of an array of slots, whose number is a power of two. */
 #define MAP(slots) ((struct map){sizeof(slots) / sizeof((slots)[0]) - 1, slots})
 
 /* Returns the slot of a key, or the free slot in which it belongs. */
@@ -96,7 +96,7 @@ static void add(uint64_t *sum, uint64_t value)
 		*sum = INT64_MAX;
 }
 
-/* Finds or adds the process of a line. NONE: there is no room. */
+/* Returns the index of the process of a line, which is added if new; NONE: there is no room. */
 static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *record)
 {
 	struct map *map = &stats->maps->process;
@@ -115,8 +115,8 @@ static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *
 	return index;
 }
 
-/* Finds or adds the thread of a line, and its process. Lines without a thread share one entry.
- * NONE: there is no room. */
+/* Returns the index of the thread of a line; adds it and its process if they are new. Lines without
+ * a thread share one entry. NONE: there is no room. */
 static uint32_t thread_of(struct log_stats *stats, const struct hiplog_record *record)
 {
 	struct log_stats_maps *maps = stats->maps;
@@ -149,7 +149,7 @@ static uint32_t thread_of(struct log_stats *stats, const struct hiplog_record *r
 	return index;
 }
 
-/* Adds a queue. NOWHERE: there is no room. */
+/* Adds a queue and returns its index; NOWHERE: there is no room. */
 static uint32_t new_queue(struct log_stats *stats, uint32_t process)
 {
 	if (stats->queues == LOG_STATS_QUEUES) {
@@ -160,8 +160,8 @@ static uint32_t new_queue(struct log_stats *stats, uint32_t process)
 	return stats->queues++;
 }
 
-/* Marks an address as that of a queue without room in the table, because an earlier queue with the
- * same address must not be credited with that queue's packets. */
+/* Marks an address as that of a queue without room in the table, so that its packets are not
+ * counted for an earlier queue with the same address. */
 static void disown(struct log_stats *stats, uint32_t process, uint64_t address)
 {
 	struct slot *slot = map_slot(&stats->maps->queue, process, address);
@@ -190,7 +190,7 @@ static void learn(struct log_stats *stats, uint32_t index, const struct hiplog_r
 		queue->unresolved = 0;
 }
 
-/* Returns true if the addresses of the line do not contradict those of the queue. */
+/* Returns true if no address of the line differs from the queue's address of the same kind. */
 static bool fits(const struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	return (!(record->has & HIPLOG_HAS_HSA_QUEUE) || !queue->hsa_queue ||
@@ -296,7 +296,7 @@ static void packet(struct log_stats_queue *queue, const struct hiplog_record *re
 		queue->backlog_max = queue->backlog;
 }
 
-/* Keeps what the line about the creation has of the queue. */
+/* Stores what a line about a queue's creation says about the queue. */
 static void created(struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	queue->created = true;
@@ -308,7 +308,7 @@ static void created(struct log_stats_queue *queue, const struct hiplog_record *r
 		record->has & (HIPLOG_HAS_PACKETS | HIPLOG_HAS_PRIORITY | HIPLOG_HAS_COOPERATIVE);
 }
 
-/* Keeps the error with which the runtime has ended the queue, as printable ASCII. */
+/* Stores the error with which the runtime has ended the queue, as printable ASCII. */
 static void aborted(struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	size_t bytes =

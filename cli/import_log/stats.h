@@ -28,12 +28,12 @@ struct log_stats_packets {
 struct log_stats_process {
 	uint64_t pid; /* 0: lines without a pid, which may be of several processes */
 	uint64_t lines, first_us, last_us;
-	/* Some packets name their queue by an address that no line of the log links to an
-	 * hsa_queue_t. Queues that are known only by their hsa_queue_t may therefore have had
-	 * more packets than were counted. */
+	/* True if packets name their queue by an address that no line of the log links to an
+	 * hsa_queue_t. Queues that are known only by their hsa_queue_t may therefore have had more
+	 * packets than were counted. */
 	bool apart;
 	uint64_t seen[HIPLOG_KINDS];	  /* lines of each enum hiplog_kind */
-	uint64_t pool[HIPLOG_POOL_SIZES]; /* of the last such line; valid if seen[HIPLOG_POOL] */
+	uint64_t pool[HIPLOG_POOL_SIZES]; /* from the last HIPLOG_POOL line, if there is any */
 };
 
 struct log_stats_thread {
@@ -52,12 +52,12 @@ struct log_stats_queue {
 	/* Addresses; 0: not in the log. unresolved: the log does not show whether it is the
 	 * hsa_queue_t or the ring. */
 	uint64_t hsa_queue, ring, unresolved;
-	unsigned has; /* HIPLOG_HAS_* of the fields from hsa_id to cooperative */
+	unsigned has; /* HIPLOG_HAS_* bits: which of the fields hsa_id to cooperative are valid */
 	uint64_t hsa_id, ring_packets, priority, references;
 	bool cooperative, created, deleted, pointers, aborted;
 	uint64_t created_us, deleted_us;
 	uint64_t rptr, wptr;	       /* of the last packet with both; valid if `pointers` */
-	uint64_t backlog, backlog_max; /* packets in the queue then, that packet included */
+	uint64_t backlog, backlog_max; /* packets in the queue at that packet, itself included */
 	struct log_stats_packets packets;
 	char error[LOG_STATS_ERROR]; /* printable ASCII; valid if `aborted` */
 };

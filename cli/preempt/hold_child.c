@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A child that holds another process, and the parent that watches the child. */
+/* A child that keeps another process suspended, and the parent that watches the child. */
 #include "cli/preempt/hold_child.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 #define ENDING (sizeof(ending) / sizeof(ending[0]))
 
-/* The child, for the signal handler. */
+/* Pid of the child, for the signal handler that forwards signals to it. */
 static pid_t acting;
 
 void *hold_child_memory(size_t bytes)
@@ -41,8 +41,8 @@ static void forward(int signal)
 	kill(acting, signal);
 }
 
-/* An ignored SIGHUP stays ignored, because nohup has set it so on purpose. An ignored SIGINT does
- * not: a shell ignores it for every command that is started with &. */
+/* Returns true if the signal is ignored and must stay so: SIGHUP, because nohup has set that on
+ * purpose. Not SIGINT: a shell ignores it for every command that is started with &. */
 static bool is_unwanted(int signal)
 {
 	struct sigaction now;
@@ -50,7 +50,7 @@ static bool is_unwanted(int signal)
 	return signal == SIGHUP && sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* In the child: opens the signalfd and runs act(). */
+/* Runs in the child: opens the signalfd and runs act(). */
 static int child(const struct cli_command *cmd, int (*act)(void *context, int signals),
 		 void *context, const sigset_t *set)
 {
@@ -122,7 +122,7 @@ int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int 
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	code = await(end);
-	/* The number of the child may be another process's from now on. */
+	/* Forward no more signals: another process may get the child's number from now on. */
 	for (size_t i = 0; i < ENDING; i++)
 		if (!is_unwanted(ending[i]))
 			sigaction(ending[i], &old[i], NULL);
@@ -147,7 +147,7 @@ const char *hold_child_errmsg(enum hold_child_end end)
 
 #define ENDED "the process has ended"
 
-/* SIGCHLD means that the process may have stopped or ended; any other signal requests the end. */
+/* Reads signals. SIGCHLD: the process may have stopped or ended; others request the end. */
 static void take_signals(struct session *session)
 {
 	struct signalfd_siginfo info;
@@ -180,7 +180,7 @@ static void take_events(struct session *session, short revents)
 					: "its debug session was ended by another process";
 }
 
-/* Limits the sum, because `us` can be INFINITY. */
+/* Returns the time `us` from now, in ns of clock_ns(); limited, because `us` can be INFINITY. */
 static uint64_t end_after(double us)
 {
 	double end_ns = (double)clock_ns() + us * 1e3;
@@ -211,9 +211,9 @@ void session_wait_us(struct session *session, double us)
 }
 
 /* Reports why the session could not be opened. Another debugger on the process, or a missing right
- * to trace it, makes it impossible here (CLI_IMPOSSIBLE). If the other session can be the one that
- * libkfdshim.so opens on its own process where no daemon runs, the message explains how to get it
- * out of the way. */
+ * to trace it, makes it impossible here (CLI_IMPOSSIBLE). If a session exists that libkfdshim.so
+ * can have opened on its own process, as it does where no daemon runs, the message explains how to
+ * get it out of the way. */
 static int refused(const struct cli_command *cmd, pid_t pid, int error, const char *reason)
 {
 	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&

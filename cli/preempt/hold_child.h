@@ -49,8 +49,8 @@ void *hold_child_memory(size_t bytes);
 int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int signals),
 		   void *context, enum hold_child_end *end);
 
-/* Returns the reason why the child delivers no more results, as the beginning of a message:
- * "it was killed in its work". The text is static. */
+/* Returns why the child delivers no more results, as the beginning of a message: "it was killed in
+ * its work". The text is static. */
 const char *hold_child_errmsg(enum hold_child_end end);
 
 /* ---- the debug session of the child ---- */
@@ -74,8 +74,8 @@ struct session {
 	/* NULL, or why nothing is left to act on (the process or the session has
 	 * ended). Static text. */
 	const char *gone;
-	/* 0, or the negative errno because of which a queue that was created while the process was
-	 * suspended could not be suspended. */
+	/* 0, or the negative errno of the failed suspend of a queue that was created while the
+	 * process was suspended. */
 	int ran_on;
 };
 

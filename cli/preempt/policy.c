@@ -14,8 +14,8 @@
 #include "common/parse.h"
 #include "common/policy.h"
 
-/* Accepts any name of a GPU of this machine, or the gpu_id of another one, because the daemon can
- * have nodes that are not visible here. */
+/* Reads a node. Accepts any name of a GPU of this machine, or the gpu_id of another one, because
+ * the daemon can have nodes that are not visible here. */
 static bool read_node(const char *text, unsigned *out)
 {
 	uint64_t n;
@@ -29,7 +29,7 @@ static bool read_node(const char *text, unsigned *out)
 	return true;
 }
 
-/* Accepts 1 to 99 percent: "share=20" or "share=20%". */
+/* Reads a share of 1 to 99 percent: "share=20" or "share=20%". */
 static bool read_share(const char *text, unsigned *percent)
 {
 	char *end;
@@ -66,7 +66,7 @@ static json_t *select_policies(const json_t *status, unsigned gpu_id)
 			 "share_percent", json_object_get(daemon, "share_percent"), "nodes", nodes);
 }
 
-/* `all`: also the default, which applies to the nodes without a policy of their own. */
+/* Prints policies. `all`: also the default, for the nodes without a policy of their own. */
 static void print_policies(const json_t *policies, bool all)
 {
 	json_t *rows = json_copy(json_object_get(policies, "nodes"));
@@ -115,7 +115,7 @@ static int set(const struct control_req *req, unsigned gpu_id, const char *name,
 						json_number(share, share)));
 }
 
-/* `word`: what the command line names, in its order, up to NULL. */
+/* Sets the policy that the words of the command line name: [NODE] POLICY. `word` ends with NULL. */
 static int apply(const struct control_req *req, const char *const *word)
 {
 	enum policy policy;

@@ -32,7 +32,7 @@
 #define TIMES 100u
 #define TIMES_MAX 100000
 #define HOLD_US 100e3
-#define HOLD_MAX_US 30e6 /* frameworks kill a training whose rank stands still longer */
+#define HOLD_MAX_US 30e6 /* frameworks kill a training of which a rank stands still for longer */
 #define PAUSE_US 500e3
 #define PAUSE_MAX_US 600e6
 #define STRESS_TIMES 1000u
@@ -81,7 +81,7 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 		      quantity_us(resume, last->resume_us), left);
 }
 
-/* Runs in the child. `context`: the struct work. Returns the exit code of the child. */
+/* Runs the rounds, in the child. `context`: a struct work. Returns the exit code of the child. */
 static int act(void *context, int signals)
 {
 	const struct work *work = context;
@@ -109,13 +109,12 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
  * of each run in memory that it shares with its parent ---- */
 
 #define CHECK_NS 1000000 /* 1 ms: time between two checks whether the first request is over */
-/* Pause after a request: 50 ms if it has failed. Otherwise 1 ms, so that a command that only takes
- * CPU time leaves some to the machine, and in virtual time lets the time go on. */
+/* Pause after a request: 50 ms if it has failed. Otherwise 1 ms, so that a command that only uses
+ * the CPU leaves time to others, and lets virtual time go on. */
 #define FAILED_NS 50000000
 #define PAUSE_NS 1000000
 
-/* Runs the command once. Its output is discarded, but for stderr. Returns the status of
- * waitpid(2). */
+/* Runs the command once, with stdin and stdout on /dev/null. Returns the status of waitpid(2). */
 static int run_command(const char *command)
 {
 	pid_t pid = child_fork(SIGKILL, false);
@@ -173,9 +172,9 @@ static void online_stop(struct preempt_online *online)
 }
 
 /*
- * Starts the process that makes the requests, and waits for the end of the first one, so that what
- * is done once only does not count. *out lies in shared memory that is never unmapped.
- * Returns CLI_GO_ON; or the exit code, and nothing runs.
+ * Starts the process that makes the requests, and waits for the end of the first one, so that its
+ * one-time costs do not count. *out lies in shared memory that is never unmapped. Returns
+ * CLI_GO_ON, or the exit code; no process runs then.
  */
 static int online_start(const char *command, struct preempt_online **out)
 {
@@ -282,9 +281,9 @@ static int read_options(int argc, char **argv, struct preempt_options *out)
 	return options_read(&cmd_preempt, argc, argv, options);
 }
 
-/* A simulated GPU shares the CPU with this command, so the durations of its suspends depend on the
- * load of the machine, and a slow suspend does not make a driver reset the GPU. There is no limit
- * for them then. */
+/* Fills the job from the options, without a limit of slow suspends on a simulated GPU. That shares
+ * the CPU with this command, so the durations of its suspends depend on the load of the machine,
+ * and a slow suspend does not make a driver reset the GPU. */
 static void set_up(const struct preempt_options *options, struct preempt_job *job)
 {
 	job->simulated = access(SIMULATION_PATH, F_OK) == 0;

@@ -15,7 +15,7 @@
 #include "cli/util/select_process.h"
 #include "kfd/device.h"
 
-/* What is to be measured. Filled by preempt.c, read-only for the other files. */
+/* Options of the measurement. Filled by preempt.c, read-only for the other files. */
 struct preempt_job {
 	struct target_process target;
 	unsigned times;
@@ -38,10 +38,11 @@ struct preempt_request {
 };
 #define PREEMPT_REQUESTS 65536u
 
-/* The runs, in memory that the process that makes them shares with this one. */
+/* Runs of job->online, in memory shared with the process that makes them. */
 struct preempt_online {
 	pid_t pid; /* of that process, which leads a process group; 0: it has ended */
-	/* The first run, which is not in the list, is over, with this status of waitpid(2). */
+	/* True when the first run is over, which is not in the list; `status` is that of
+	 * waitpid(2). */
 	bool begun;
 	int first_status;
 	unsigned count, failed;
@@ -55,7 +56,7 @@ struct preempt_result {
 	unsigned tried;
 	unsigned done;		       /* rounds completed: suspended and resumed */
 	double opening_us;	       /* first suspend of our own session; NAN: not known */
-	char problem[REASON_TEXT];     /* why the rest was not done; empty: all were done */
+	char problem[REASON_TEXT];     /* why further rounds were not done; empty: all were done */
 	struct preempt_online *online; /* NULL: no requests were made */
 	struct preempt_round {
 		/* `held_us`: from the end of the suspend to the start of the resume. */
@@ -81,14 +82,14 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
  */
 int preempt_rounds(const struct preempt_job *job, int signals, struct preempt_result *result);
 
-/* Statistics of a number of times. If count is 0, all of them are NAN. */
+/* Statistics of a number of times. If count is 0, all other members are NAN. */
 struct preempt_times {
 	unsigned count;
 	double min, mean, p50, p90, p99, max;
 	double *sorted; /* `count` values, ascending */
 };
 
-/* suspend, held, resume: of all rounds but the first one, which is reported separately. */
+/* Statistics. suspend, held, resume: of all rounds but the first, which is reported separately. */
 struct preempt_stats {
 	struct preempt_times suspend, held, resume;
 	/* Requests that began and ended within one hold, and those that began and ended while the
@@ -102,8 +103,8 @@ void preempt_stats(const struct preempt_result *result, struct preempt_stats *ou
 /* Frees the sorted values. */
 void preempt_stats_free(struct preempt_stats *stats);
 
-/* Both print on stdout. `columns`: width of the terminal. `blocks`: the terminal can show block
- * characters (U+2581 and the like) in the histogram. */
+/* Prints the result as text on stdout. `columns`: width of the terminal. `blocks`: the terminal can
+ * show block characters (U+2581 and the like) in the histogram. */
 void preempt_print(const struct preempt_job *job, const struct preempt_result *result,
 		   const struct preempt_stats *stats, unsigned columns, bool blocks);
 void preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,

@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* By nearest rank. NAN if there are no values. */
+/* Returns a quantile by nearest rank; NAN if there are no values. */
 static double quantile(const struct preempt_times *times, double q)
 {
 	unsigned rank = (unsigned)ceil(q * times->count);
@@ -41,7 +41,7 @@ static void sum_up(struct preempt_times *times)
 	times->max = quantile(times, 1);
 }
 
-/* Times at which the driver began to suspend the process, and at which it had resumed it. */
+/* Return when the driver began to suspend the process in a round, and when it had resumed it. */
 static double off_ns(const struct preempt_round *round)
 {
 	return (double)round->held_ns - 1e3 * round->suspend_us;
@@ -52,9 +52,9 @@ static double on_ns(const struct preempt_round *round)
 	return (double)round->held_ns + 1e3 * (round->held_us + round->resume_us);
 }
 
-/* Sorts the requests into those within a hold, those outside, and those in between. Both lists are
- * in order of time, so one pass suffices. What began after the last round is not counted, because
- * a round that has failed can have followed. */
+/* Sorts the requests into those within a hold, those outside of holds, and those in between. Both
+ * lists are in order of time, so one pass suffices. What began after the last round is not counted,
+ * because a round that has failed can have followed. */
 static void place_requests(const struct preempt_result *result, struct preempt_stats *out)
 {
 	const struct preempt_online *online = result->online;
@@ -127,7 +127,7 @@ struct buckets {
 	unsigned rows;
 };
 
-/* Values below 1 us count as 1 us: the scale is logarithmic. */
+/* Returns the value, but at least 1 us, because the scale is logarithmic. */
 static double value(double us)
 {
 	return us > 1 ? us : 1;
@@ -242,7 +242,7 @@ void histogram_print(const struct histogram_series *series, unsigned n, unsigned
 
 /* ---- text ---- */
 
-/* What is printed, for the fields of preempt.def. */
+/* Values for the fields of preempt.def. */
 struct online_report {
 	const struct preempt_job *job;
 	const struct preempt_online *online;
@@ -286,7 +286,7 @@ static void print_table(const struct preempt_stats *stats)
 	render_table(fields_preempt_row, "name,rounds,min,mean,median,p90,p99,max", rows, stdout);
 }
 
-/* Prints what the requests took while the process was held, and while it ran. */
+/* Prints how long the requests took while the process was held, and while it ran. */
 static void print_online(const struct preempt_online *online, const struct preempt_stats *stats)
 {
 	json_t *rows = json_array();
@@ -422,7 +422,7 @@ static struct svg_scale find_scale(const struct preempt_result *result,
 	return scale;
 }
 
-/* The y coordinate of a share of the rounds. */
+/* Returns the y coordinate of a share of the rounds. */
 static double height_of(double share)
 {
 	return BOTTOM - (BOTTOM - TOP) * share;
@@ -468,7 +468,7 @@ static void draw_first(FILE *out, const struct svg_scale *scale, const char *nam
 		svg_scale_x(scale, us), TOP - 14);
 }
 
-/* name: class of the curve. text: what it is, `width` pixels wide. */
+/* Draws the legend of a curve. name: class of the curve; what: text, `width` pixels wide. */
 static void legend(FILE *out, double x, double y, const char *name, const char *what, double width,
 		   const struct preempt_times *times)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The rounds of kfdsched preempt, in either way: by leases of the daemon that last until their fd
- * is closed, where the durations are read from the daemon's events; or by a debug session of
- * kfdsched's own, for a process that no daemon knows.
+ * Runs the rounds of kfdsched preempt in one of two ways: by leases of the daemon that last until
+ * their fd is closed, where the durations are read from the daemon's events; or by a debug session
+ * of kfdsched's own, for a process that no daemon knows.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -26,7 +26,7 @@
 struct act {
 	const struct preempt_job *job;
 	struct preempt_result *result;
-	struct kfdsched *k; /* NULL: by the session */
+	struct kfdsched *k; /* NULL: the rounds use `session` */
 	/* Fds: the signalfd of hold_child_run(), and the daemon's events (-1: none). */
 	int signals, events;
 	bool interrupted; /* a signal has requested the end */
@@ -41,8 +41,8 @@ static void problem(struct act *act, const char *what, const char *why)
 
 /* ---- by the daemon ---- */
 
-/* A lease names a pid. Returns true, and records the reason, if the process that was to be measured
- * has ended, because the pid can then belong to another process. */
+/* Returns true, and records the reason, if the process to be measured has ended. Needed because a
+ * lease names a pid, which can then belong to another process. */
 static bool has_ended(struct act *act)
 {
 	if (!target_has_ended(&act->job->target))
@@ -133,8 +133,8 @@ static bool count(struct act *act, const struct daemon_call *suspend,
 	return preempt_count(act->job, act->result, round);
 }
 
-/* The lease `fd` is granted: waits for the hold time, closes the lease, and waits for the resume.
- * Returns false if no further round must follow. */
+/* Finishes a round whose lease `fd` is granted: waits for the hold time, closes the lease, and
+ * waits for the resume. Returns false if no further round must follow. */
 static bool held(struct act *act, int fd)
 {
 	struct daemon_call suspend, resume;
@@ -158,13 +158,13 @@ static bool held(struct act *act, int fd)
 	return count(act, &suspend, &resume);
 }
 
-/* One round. Returns false if no further round must follow. */
+/* Runs one round by a lease. Returns false if no further round must follow. */
 static bool once_by_daemon(struct act *act)
 {
 	int fd = kfdsched_hold(act->k, act->job->target.pid);
 
-	/* Checked after the request, too: if the process has ended meanwhile, the lease may be on
-	 * another process with the same pid, which must not stay suspended. */
+	/* Check this after the request, too: if the process has ended meanwhile, the lease may be
+	 * on another process with the same pid, which must not stay suspended. */
 	if (has_ended(act)) {
 		if (fd >= 0)
 			close(fd);
@@ -195,8 +195,8 @@ static bool may_go_on(struct act *act, int error)
 	return false;
 }
 
-/* One round. The process is resumed in any case, also after a failed suspend. Returns false if no
- * further round must follow. */
+/* Runs one round by the session. The process is resumed in any case, also after a failed suspend.
+ * Returns false if no further round must follow. */
 static bool once_by_session(struct act *act)
 {
 	struct session *session = &act->session;
@@ -231,7 +231,7 @@ static bool once_by_session(struct act *act)
 
 /* ---- both ---- */
 
-/* Waits between two rounds. Returns true, and records the reason, if no further one can follow. */
+/* Waits between two rounds. Returns true, and records the reason, if no round can follow. */
 static bool is_over(struct act *act)
 {
 	bool pauses = act->result->tried || act->job->online;

@@ -62,8 +62,8 @@ int control_req_print_done(const struct cli_command *cmd, const struct control_r
 	return control_req_print(cmd, req, rc);
 }
 
-/* The daemon also replies -ESRCH if no process has this pid. kill(2) distinguishes the two cases:
- * EPERM means that the process exists. */
+/* Distinguishes by kill(2) an unknown process from one that does not exist, because the daemon
+ * replies -ESRCH to both. EPERM means that the process exists. */
 bool control_req_needs_daemon(int rc, int pid)
 {
 	return rc == -ENOENT || rc == -ECONNREFUSED || (rc == -ESRCH && kill(pid, 0) == 0) ||
@@ -137,8 +137,8 @@ static bool has_pidfd_of(pid_t pid, pid_t target)
 	return has;
 }
 
-/* The holding kfdsched is two processes, parent and child, and both have the pidfd. The lower pid
- * is reported, which is nearly always the parent's; killing either ends both. */
+/* Finds a kfdsched that holds the process. It is two processes, parent and child, which both have
+ * the pidfd. Reports the lower pid, nearly always the parent's; killing either ends both. */
 static bool holder_find(pid_t target, struct holder *out)
 {
 	DIR *proc = opendir("/proc");
@@ -157,8 +157,8 @@ static bool holder_find(pid_t target, struct holder *out)
 	return out->pid > 0;
 }
 
-/* No daemon holds the process. Reports the foreground command that holds the process,
- * if there is one. */
+/* Prints which foreground command holds the process, or that none does; called if no daemon holds
+ * it. */
 static int print_holder(const struct control_req *req)
 {
 	char errmsg[512];
@@ -230,7 +230,7 @@ static int read_priority(const char *word, void *into)
 	return 0;
 }
 
-/* With the keys of 'kfdsched status --json'. */
+/* Returns a priority as JSON, with the keys that 'kfdsched status --json' uses. */
 static json_t *priority_json(int priority)
 {
 	return json_pack("{so sb}", "priority", json_number(priority >= 0, priority),

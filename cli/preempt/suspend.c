@@ -25,7 +25,7 @@
 #include "common/clock.h"
 #include "common/wait.h"
 
-/* Time that a restarted daemon has to accept a held process again: 30 x 100 ms. */
+/* Tries until a restarted daemon accepts a held process again, and time between them: 3 s. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000
 
@@ -52,7 +52,7 @@ static int hold_again(const struct control_req *req, const struct target_process
 	return fd;
 }
 
-/* The keys "seconds" (reference taken), "by_daemon" and "queues". */
+/* Returns a JSON object with "seconds" (reference taken), "by_daemon" and "queues". */
 static json_t *by_daemon(json_t *seconds)
 {
 	return json_pack("{so sb sn}", "seconds", seconds, "by_daemon", 1, "queues");
@@ -80,8 +80,8 @@ static int hold(const struct control_req *req, const struct target_process *targ
 		if (rc == -ECONNRESET)
 			rc = fd = hold_again(req, target);
 	}
-	/* With --json the output is one object, so that another command has resumed the process is
-	 * reported by the exit code alone. */
+	/* With --json the output is one object, so the exit code alone reports that another command
+	 * has resumed the process. */
 	if (rc != -ECANCELED || !req->json)
 		control_req_print(&cmd_suspend, req, rc == -ECANCELED ? 0 : rc);
 	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
@@ -99,7 +99,7 @@ struct direct_hold {
 	struct session session;
 };
 
-/* Parses one id or a range, and marks it in `named`. Returns the text behind it; NULL:
+/* Parses one id or a range, and marks it in `named`. Returns the text behind it, or NULL if it is
  * malformed. */
 static const char *read_range(const char *text, bool named[SUSPEND_IDS_MAX])
 {

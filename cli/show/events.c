@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched events: prints what the daemon has done and why, with --follow also what it does. */
+/* kfdsched events: prints what the daemon has done and why, with --follow also new events. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "common/wait.h"
 #include "include/kfdsched.h"
 
-/* Time that a restarted daemon has until it listens again: 30 tries of 100 ms. */
+/* Tries to reach a restarted daemon, and time between them: 3 s in total. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000u
 
@@ -59,7 +59,7 @@ static bool listed(const json_t *gpus, const struct gpu_name *name)
 	return false;
 }
 
-/* Adds the names of the GPUs that the event has by their gpu_ids; nothing if it has none. */
+/* Adds the names of the GPUs that the event has by their gpu_ids; adds nothing if it has none. */
 static void add_gpus(json_t *event)
 {
 	static const char *const keys[] = {"gpu_id", "cause_gpu_id"};

@@ -31,7 +31,7 @@ static json_t *process_json(const struct selected_process *selected)
 	return out;
 }
 
-/* The pid in each pid namespace below ours: "17", or "17 > 1" for nested ones. */
+/* Adds the pid in each pid namespace below that of kfdsched: "17", or "17 > 1" for nested ones. */
 static void set_inside(json_t *row, const struct process_identity *identity)
 {
 	char text[PROCESS_NAMESPACES * 16] = "";

@@ -24,7 +24,7 @@ struct job {
 	const char *socket;
 };
 
-/* One process and its queues. */
+/* A process and its queues, as the sources report them. */
 struct queues_seen {
 	struct process_identity identity;
 	struct observation observation;
@@ -90,7 +90,7 @@ static void print_c(const struct queues_seen *seen)
 
 /* ---- as JSON, and as a table of it ---- */
 
-/* print_table() adds the names. */
+/* Empty column, which print_table() fills with the names of the sources. */
 static const char *sources_cell(char text[FIELD_CELL], const json_t *row)
 {
 	(void)text;
@@ -141,7 +141,7 @@ static void print_json(const struct queues_seen *list, size_t n)
 		     JSON_INDENT(2));
 }
 
-/* Columns of the table; those of addresses come between the two parts. */
+/* Columns of the table; those of addresses come between its first and its last part. */
 #define COLUMNS                                                                                    \
 	"pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,queue_priority,CUS,"       \
 	"ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"

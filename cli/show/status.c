@@ -14,7 +14,7 @@
 #include "cli/util/parse_options.h"
 #include "common/json_util.h"
 
-/* The number of queues of a process. The reply has the queues or their counts. */
+/* Writes the number of queues of a process. The reply has the queues or their counts. */
 static const char *queues_cell(char text[FIELD_CELL], const json_t *process)
 {
 	const json_t *counts = json_object_get(process, "queue_counts"), *node;
@@ -36,7 +36,7 @@ static const char *const times[] = {"running",	 "idle",    "suspending", "held",
 #define FIRST_SUSPENDED 2u /* from this one on it is suspended, or on the way */
 #define TIMES (sizeof(times) / sizeof(times[0]))
 
-/* NAN: the daemon did not report it. */
+/* Returns one of the times of a process; NAN: the daemon did not report it. */
 static double time_of(const json_t *process, const char *key)
 {
 	return field_number(json_object_get(process, "time_us"), key);
@@ -50,7 +50,7 @@ static bool was_suspended(const json_t *process)
 	return false;
 }
 
-/* Times that are not known have no value. */
+/* Returns a copy of the process with its times as shares; unknown times have no value. */
 static json_t *time_row(const json_t *process)
 {
 	json_t *row = json_copy((json_t *)(uintptr_t)process);
@@ -65,8 +65,8 @@ static json_t *time_row(const json_t *process)
 	return row;
 }
 
-/* Prints a table of time shares of the processes that have been suspended at least once, and where
- * those columns of colocate are that a live node does not have. */
+/* Prints a table of time shares of the processes that have been suspended at least once, and a note
+ * on where the columns are that colocate has and a live node does not. */
 static void print_times(const json_t *processes)
 {
 	json_t *rows = json_array();
@@ -152,8 +152,8 @@ static void print_dumped(const json_t *process, const json_t *shm)
 		    shm);
 }
 
-/* The value of an event in a form that depends on the kind of the event. A value of "updated" has
- * the queue priority in its low 32 bits and the queue percentage above. */
+/* Writes the value of an event in a form that depends on the kind of the event. A value of
+ * "updated" has the queue priority in its low 32 bits and the queue percentage above. */
 static const char *value_cell(char text[FIELD_CELL], const json_t *event)
 {
 	const char *kind = field_text(event, "kind");
@@ -175,7 +175,7 @@ static const char *value_cell(char text[FIELD_CELL], const json_t *event)
 
 #include "cli/show/status_dump.def"
 
-/* Prints an empty line, then the list as a table, or the text `none` if the list is empty. */
+/* Prints an empty line, then `list` as a table, or the text `none` if it is empty. */
 static void part(json_t *list, const char *none, const struct field *fields, const char *columns)
 {
 	putchar('\n');
@@ -248,7 +248,7 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 
-	/* The table needs the number of queues only, and there can be thousands of queues. */
+	/* Request only the number of queues for the table, because there can be thousands. */
 	code = daemon_query_status(&cmd_status, socket, dump ? pid : 0, !dump && !as_json, &status);
 	if (code == CLI_GO_ON && pid && !dump)
 		code = keep_process(status, socket, pid);

@@ -21,7 +21,7 @@
 #define SAMPLES 5
 #define PAUSE_MS 50
 
-/* What was found about one process. */
+/* Results of the comparison for one process. */
 struct verified {
 	struct process_identity identity;
 	struct observation seen; /* last sample of all sources */
@@ -30,8 +30,8 @@ struct verified {
 	unsigned samples;
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
 	size_t n_gpus;
-	/* Active hardware slots per queue, for each of `ratios` GPUs that have a queue, and
-	 * for all together. */
+	/* Active hardware slots per queue: `ratio` for each of the `ratios` GPUs that have a queue,
+	 * `all` for all GPUs together. */
 	struct ratio ratio[TOPOLOGY_GPUS], all;
 	size_t ratios;
 };
@@ -174,7 +174,7 @@ static json_t *difference_json(const struct verify_difference *d)
 
 /* ---- tables of the JSON ---- */
 
-/* A number of queues that a source lists; "-" if it lists none because it has failed. */
+/* Writes the number of queues that a source lists; "-" if it lists none because it has failed. */
 static const char *listed(char text[FIELD_CELL], const json_t *source, json_int_t n)
 {
 	if (!json_is_true(json_object_get(source, "answered")) &&
@@ -207,8 +207,8 @@ static const char *why_cell(char text[FIELD_CELL], const json_t *source)
 	return json_string_value(json_object_get(source, "reason")) ?: "";
 }
 
-/* The number of descriptors or slots of a queue, with "~" behind it if they fit the queue only by
- * node, engine and ring size. */
+/* Writes the number of descriptors or slots of a queue, with "~" behind it if they fit the queue
+ * only by node, engine and ring size. */
 static const char *dumped(char text[FIELD_CELL], const json_t *queue, const char *source,
 			  const char *key, const char *none)
 {
@@ -290,8 +290,8 @@ static void print_tables(const struct verified *v, const json_t *root)
 
 /* ---- verdict ---- */
 
-/* A queue that is in no hardware slot is not an error, but the message explains the missing
- * slot. */
+/* Prints which queues are in no hardware slot. That is not an error, but explains the missing
+ * slots. */
 static void print_idle(const struct verified *v)
 {
 	for (size_t i = 0; i < v->verify.rows; i++) {
@@ -416,7 +416,7 @@ static int inspect(const struct job *job, struct verified *v)
 	return r;
 }
 
-/* Exit code 1 means a difference. Everything that prevents an answer is CLI_IMPOSSIBLE. */
+/* Verifies one process. Exit code 1: a difference; CLI_IMPOSSIBLE: there is no answer. */
 static int verify(const struct job *job, struct verified *v)
 {
 	int r;

@@ -18,8 +18,8 @@
 #include "kfd/sysfs.h"
 #include "kfd/topology.h"
 
-/* Each query of a daemon that does not reply waits for two seconds. So it is not queried again for
- * this time. */
+/* Time for which a daemon that did not reply is not queried again, because each such query waits
+ * for two seconds. */
 #define PATIENCE_NS 5000000000u /* 5 s */
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 #define PROCESSES_NS 1000000000 /* 1 s: time between two readings of the processes in sysfs */
@@ -76,7 +76,7 @@ static void read_name(struct name *name, uint64_t now)
 		name->inner_pid = identity.pids[identity.depth - 1];
 }
 
-/* Update a name if it is due, or if the pid belongs to another process now. */
+/* Reads a name again if that is due, or if the pid belongs to another process now. */
 static void keep_up(struct name *name, uint64_t now)
 {
 	struct proc_stat stat;
@@ -91,7 +91,7 @@ static void keep_up(struct name *name, uint64_t now)
 	}
 }
 
-/* near: index at which the entry probably is. Adds an entry if there is none. */
+/* Returns the entry of the process, adding it if new. near: index at which it probably is. */
 static struct name *find_name(struct command_names *names, pid_t pid, size_t near)
 {
 	if (near < names->count && names->name[near].pid == pid)
@@ -104,8 +104,8 @@ static struct name *find_name(struct command_names *names, pid_t pid, size_t nea
 	return &names->name[names->count++];
 }
 
-/* Adds the command and the pid within the container to each process. Of the processes that only
- * sysfs lists, those that have ended or belong to kfdsched or kfdschedd are removed. */
+/* Adds the command and the pid within the container to each process. Removes, of the processes that
+ * only sysfs lists, those that have ended or belong to kfdsched or kfdschedd. */
 static void add_names(struct command_names *names, struct top_state *state)
 {
 	size_t n_valid = 0, there = 0;
@@ -204,8 +204,8 @@ static void read_queues(struct driver *driver, struct driver_seen *seen)
 	}
 }
 
-/* queues: read the queues, too. waves: also read the number of compute units that the process
- * occupies, for which the driver reads registers. */
+/* Reads the values of one process from sysfs. queues: read its queues, too. waves: also read the
+ * number of compute units that the process occupies, for which the driver reads registers. */
 static void read_process(struct driver *driver, struct driver_seen *seen, bool queues, bool waves)
 {
 	int64_t bytes, cus;
@@ -266,8 +266,8 @@ static void add_process(const struct driver *driver, const struct driver_seen *s
 	struct top_process *process = top_find_process(state, seen->pid);
 	bool by_daemon = process != NULL;
 
-	/* The queues were not read because the daemon knew the process then. Now the daemon does
-	 * not know it any more, so the process has ended. */
+	/* The process has ended: its queues were not read because the daemon knew it, and now the
+	 * daemon does not know it any more. */
 	if (!process && !seen->queues_read)
 		return;
 	if (!process)
@@ -340,8 +340,8 @@ void collect_close(struct gatherer *g)
 	free(g);
 }
 
-/* Add the daemon's data to *out. If the format of a reply is wrong, the part that was already added
- * is removed again. */
+/* Adds the daemon's data to *out. If the format of a reply is wrong, the part that was already
+ * added is removed again. */
 static void query_daemon(struct gatherer *g, struct top_state *out)
 {
 	char *text = NULL;

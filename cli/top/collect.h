@@ -14,7 +14,7 @@
 
 struct gatherer;
 
-/* socket: of the daemon; NULL: libkfdsched's default; kept, not copied. */
+/* Creates a gatherer. socket: the daemon's; NULL: libkfdsched's default; kept, not copied. */
 struct gatherer *collect_open(const char *socket);
 void collect_close(struct gatherer *gatherer);
 
@@ -22,7 +22,7 @@ void collect_close(struct gatherer *gatherer);
  * Takes one sample, which replaces the content of *out.
  * registers: also read debugfs for the hardware slots, at most every 5 s.
  *
- * If a daemon does not exist or does not reply, out->why has the reason.
+ * If there is no daemon or it does not reply, out->why says why.
  */
 void collect_sample(struct gatherer *gatherer, bool registers, struct top_state *out);
 
@@ -42,11 +42,11 @@ void registers_add(struct registers *registers, struct top_state *state);
 
 struct detail;
 
-/* socket: as in struct observe_options; kept, not copied. */
+/* Creates a sampler of one process. socket: as in struct observe_options; kept, not copied. */
 struct detail *detail_open(const char *socket);
 void detail_close(struct detail *detail);
-/* Samples the process, which may be another one than in the last call. detail_seen() shows its
- * end. */
+/* Samples the queues of process `pid`, which may differ from that of the last call. detail_seen()
+ * shows if it has ended. */
 void detail_read(struct detail *detail, pid_t pid);
 /* Returns the last sample, or NULL if there is none. Valid until the next detail_read(). */
 const struct observation *detail_seen(const struct detail *detail);

@@ -11,7 +11,7 @@
 #include "common/clock.h"
 
 #define REREAD_NS 5000000000u /* 5 s: minimum time between two readings of debugfs */
-#define RESTS 200u /* pause after a reading, as a multiple of its duration: 0.5 % of a core */
+#define RESTS 200u /* pause after a reading / its duration, so that readings take 0.5 % of a core */
 
 /* ---- the hardware slots of all processes ---- */
 
@@ -73,8 +73,8 @@ static struct found *find_or_add(struct registers *registers, pid_t pid)
 	return found;
 }
 
-/* Cut the text at the heading of each process and parse the parts, so that the text is read once in
- * total and not once for each process. A process with several contexts has several parts. */
+/* Cuts the text at the heading of each process and parses the parts, so that the text is read once
+ * in total and not once for each process. A process with several contexts has several parts. */
 static void take_mqds(struct registers *registers, struct debugfs_copy text)
 {
 	static const char head[] = "Process ";
@@ -115,7 +115,7 @@ static void read_all(struct registers *registers)
 
 	forget(registers);
 	rc = source_hqds(registers->debugfs, &hqds, why);
-	/* pid 0: only the text is needed; take_mqds() parses it. */
+	/* pid 0: get only the text, which take_mqds() parses. */
 	if (!rc)
 		source_mqds(registers->debugfs, 0, &none, why);
 	text.at = rc ? NULL : source_debugfs_text(registers->debugfs, OBSERVE_MQD, &text.bytes);
@@ -174,7 +174,7 @@ struct detail {
 	const char *socket;
 	pid_t pid;
 	struct observer *often, *seldom;    /* without and with debugfs */
-	struct observation seen, registers; /* last sample of each */
+	struct observation seen, registers; /* last sample of `often` and of `seldom` */
 	uint64_t registers_ns;		    /* time of the last sample with debugfs; 0: none */
 	bool any;			    /* `seen` is valid */
 };
@@ -215,7 +215,7 @@ static void begin(struct detail *detail, pid_t pid)
 	detail->seldom = observe_open(&options);
 }
 
-/* Merge the last debugfs values into the current sample, but only values that no other source has
+/* Merges the last debugfs values into the current sample, but only values that no other source has
  * reported in this sample. (debugfs is read less often, because it is expensive.) */
 static void add_registers(struct detail *detail)
 {

@@ -8,7 +8,7 @@
 #include "common/quantity.h"
 
 #define BAR 12u	  /* width of the bar of a node */
-#define WIDE 100u /* width of the screen from which on the bar has BAR_WIDE */
+#define WIDE 100u /* screen width from which on the bar has BAR_WIDE */
 #define BAR_WIDE 20u
 #define LIST_LEAST 8u /* lines that the nodes leave for everything else */
 
@@ -51,7 +51,7 @@ static const char *short_name(char text[static GPU_NAME_SHORT], const struct top
 	return gpu_name_short(text, node->gpu.gpu_id ? &node->gpu : NULL, node->gpu_id);
 }
 
-/* `columns`: width of the short names. A wide screen also has the other names, at the end. */
+/* Draws a node. `columns`: width of short GPU names. A wide screen also has the other names. */
 static void draw_node(struct screen *screen, unsigned line, const struct top_node_row *row,
 		      int columns)
 {
@@ -102,7 +102,7 @@ static int gpu_columns(const struct top_frame *frame)
 	return (int)most;
 }
 
-/* Returns the next free line. */
+/* Draws the lines of the nodes. Returns the next free line. */
 static unsigned draw_nodes(struct screen *screen, const struct top_frame *frame)
 {
 	unsigned most = screen->height > LIST_LEAST ? (screen->height - LIST_LEAST) / 2 : 0;
@@ -194,7 +194,7 @@ static void draw_row(struct screen *screen, unsigned line, const struct top_ui *
 		screen_fill(screen, line, INK_CHOSEN);
 }
 
-/* Show the column CPID only if at least one process has another pid in its container. */
+/* Selects the columns; CPID only if at least one process has another pid in its container. */
 static void want(const struct top_frame *frame, bool wanted[static TOP_COLUMNS])
 {
 	for (unsigned c = 0; c < TOP_COLUMNS; c++)
@@ -305,7 +305,7 @@ static void draw_queue_lines(struct screen *screen, unsigned line, struct top_ui
 	}
 }
 
-/* List the sources that reported data, and those that failed. */
+/* Lists the sources that reported data, and those that failed. */
 static void draw_sources(struct screen *screen, unsigned line, const struct observation *seen)
 {
 	const char *between = "Sources: ";

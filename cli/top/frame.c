@@ -32,7 +32,7 @@ const struct top_column_info *top_column_info(enum top_column column)
 	return &infos[column];
 }
 
-/* Format a number of bytes in at most five characters: "512K", "1.5G", "16.0G". */
+/* Formats a number of bytes in at most five characters: "512K", "1.5G", "16.0G". */
 static void bytes(char *text, double value)
 {
 	static const char suffixes[] = "BKMGTP";
@@ -93,7 +93,7 @@ static const char *name(const struct top_row *row, enum top_column column)
 		return row->process->role;
 	case TOP_STATE:
 		return row->process->state;
-	case TOP_RATIO: /* its order is that of a number, all the same */
+	case TOP_RATIO: /* is sorted as a number nevertheless */
 		return row->process->ratio;
 	case TOP_COMMAND:
 		return row->process->command;
@@ -129,7 +129,7 @@ const char *top_column_text(char text[static TOP_CELL], const struct top_row *ro
 	return text;
 }
 
-/* Unknown values come last in both directions; rows with equal values are sorted by pid. */
+/* Compares rows. Unknown values come last in both directions; equal rows are sorted by pid. */
 static int compare(const void *one, const void *other, void *data)
 {
 	const struct top_row *a = one, *b = other;
@@ -198,7 +198,7 @@ static bool same_daemon(const struct top_state *before, const struct top_state *
 }
 
 /* Returns the growth of a count per second. NAN if one of the values is not known, or if the count
- * shrank: counts only grow, so it is another count then. */
+ * shrank: a count only grows, so it is then one of another process or worker. */
 static double rate(int64_t before, int64_t now, double seconds)
 {
 	if (seconds <= 0 || before < 0 || now < before)
@@ -243,8 +243,8 @@ static void process_row(struct top_row *row, const struct top_process *process,
 		row->held_ratio = 1;
 }
 
-/* Percentiles, in us, of the events between two samples: the difference of two histograms whose
- * counts only grow. */
+/* Computes percentiles, in us, of the events between two samples, from the difference of two
+ * histograms whose counts only grow. */
 static void latencies(const struct hist *before, const struct hist *now, double *p50, double *p99)
 {
 	struct hist *span;

@@ -37,7 +37,7 @@ struct top_column_info {
 	const char *title;
 	unsigned width; /* characters; TOP_COMMAND: minimum, it gets the remaining width */
 	bool left;	/* text is aligned left */
-	/* Rank for hiding if the terminal is too narrow, largest first; 0: never hidden. */
+	/* On a narrow terminal, columns with the largest value are hidden first; 0: never. */
 	unsigned goes;
 	bool largest_first; /* default sort order is descending */
 };
@@ -70,7 +70,7 @@ struct top_node_row {
 /* One process. The numbers are NAN if they are not known. */
 struct top_row {
 	const struct top_process *process;
-	double held_ratio; /* suspended by the daemon: share of the time since the last sample */
+	double held_ratio; /* share of the time since the last sample for which it was suspended */
 	double suspends_per_s;
 };
 
@@ -98,7 +98,7 @@ struct top_frame {
 	size_t node_count;
 	struct top_row *rows;
 	size_t row_count;
-	/* For the time between the two samples. NAN: not known, or (percentiles) no suspend. */
+	/* Values for the time between both samples. NAN: not known, or (percentiles) no suspend. */
 	double suspends_per_s, resumes_per_s, failures_per_s;
 	double suspend_p50_us, suspend_p99_us;	   /* duration of the driver's call */
 	double detection_p50_us, detection_p99_us; /* from the cause to the driver's call */

@@ -24,7 +24,7 @@ void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page)
 	ui->page = page ? page : 1;
 	while (i < count && frame->rows[i].process->pid != ui->chosen)
 		i++;
-	/* The process is gone: select the row that is at its place now. */
+	/* The process is gone: select the row that is now at its index. */
 	if (i == count)
 		i = count == 0 ? 0 : ui->index < count ? ui->index : count - 1;
 	ui->index = i;
@@ -72,7 +72,7 @@ static void sort_by(struct top_ui *ui, enum top_column column)
 	ui->view.reverse = top_column_info(column)->largest_first;
 }
 
-/* Sort by the next visible column. step: 1 or -1. */
+/* Sorts by the next visible column. step: 1 or -1. */
 static void sort_beside(struct top_ui *ui, int step)
 {
 	unsigned c = ui->view.sort;
@@ -90,7 +90,7 @@ static void set_message(struct top_ui *ui, const char *text)
 	snprintf(ui->message, sizeof(ui->message), "%s", text);
 }
 
-/* Enter a mode that concerns the selected process, unless that is not possible here. */
+/* Enters a mode that concerns the selected process, if that is possible here. */
 static void about(struct top_ui *ui, const struct top_frame *frame, enum ui_mode mode)
 {
 	pid_t pid = ui->under == UI_QUEUES ? ui->subject : ui->chosen;
@@ -130,7 +130,7 @@ static enum ui_action quit(struct top_ui *ui)
 	return UI_NOTHING;
 }
 
-/* Keys that work both in the list and in the view of a process's queues. */
+/* Handles keys that work both in the list and in the view of a process's queues. */
 static enum ui_action common_key(struct top_ui *ui, const struct top_frame *frame, int key)
 {
 	switch (key) {
@@ -203,7 +203,7 @@ static enum ui_action list_key(struct top_ui *ui, const struct top_frame *frame,
 
 static enum ui_action queues_key(struct top_ui *ui, const struct top_frame *frame, int key)
 {
-	/* ui_settle() limits it to what fits the screen. */
+	/* ui_settle() limits this to what fits the screen. */
 	ui->queue_first = moved(ui->queue_first, ui->queue_count, ui->page, key);
 	switch (key) {
 	case 'q':
@@ -234,7 +234,7 @@ static void sort_key(struct top_ui *ui, int key)
 	}
 }
 
-/* Edit the word. Returns true at its end: Enter, or Escape, which empties the word. */
+/* Edits the word. Returns true when the input ends: Enter, or Escape, which empties the word. */
 static bool typed(struct top_ui *ui, int key)
 {
 	size_t length = strlen(ui->word);

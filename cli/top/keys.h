@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * User interface state of kfdsched top: a key changes what is shown, or returns an action for the
- * caller.
+ * User interface state of kfdsched top: each key changes what is shown, or makes ui_key() return an
+ * action for the caller.
  *
  * Pure: no I/O, no clock. Threads: starts none. Owns no memory.
  */
@@ -37,7 +37,7 @@ enum ui_mode {
 	UI_SORT,	    /* choice of the sort column */
 	UI_FILTER,	    /* input of the filter */
 	UI_PRIORITY,	    /* input of a priority */
-	UI_CONFIRM_SUSPEND, /* confirmation, as the next two */
+	UI_CONFIRM_SUSPEND, /* confirmation of a suspend; the next two are confirmations, too */
 	UI_CONFIRM_RESUME,
 	UI_CONFIRM_QUIT, /* needed because processes that are suspended here would be resumed */
 	UI_HELP,
@@ -58,10 +58,10 @@ enum ui_action {
 
 struct top_ui {
 	enum ui_mode mode;
-	enum ui_mode under; /* UI_LIST or UI_QUEUES: the view to which other modes return */
+	enum ui_mode under; /* UI_LIST or UI_QUEUES: the view that the present mode returns to */
 	struct top_view view;
 	pid_t chosen;		   /* process of the selected row */
-	size_t index;		   /* last index of that row */
+	size_t index;		   /* index that this row had last */
 	size_t first;		   /* index of the first row that is shown */
 	unsigned page;		   /* number of rows that fit the screen */
 	size_t queue_first;	   /* UI_QUEUES: first queue that is shown */
@@ -72,7 +72,7 @@ struct top_ui {
 	char name[21];		   /* name of that process */
 	char word[UI_WORD];	   /* text input */
 	char message[UI_MESSAGE];  /* sentence for the user, until the next key; or empty */
-	unsigned holds;		   /* processes that stay suspended only while top runs */
+	unsigned holds;		   /* number of processes that are suspended while top runs */
 };
 
 /* Sets the initial state. pid: show this process only; 0: all. */
@@ -81,7 +81,7 @@ void ui_begin(struct top_ui *ui, pid_t pid);
  * for the caller. */
 enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key);
 /* Finds the selected process in a new frame, and scrolls so that its row is among the `page` rows
- * that are shown. If the process is gone, the row at its last index is selected. */
+ * that are shown. If the process is gone, selects the row that is now at its last index. */
 void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page);
 
 /*

@@ -44,8 +44,8 @@ void screen_free(struct screen *screen)
 	*screen = (struct screen){0};
 }
 
-/* Returns the width of a character in columns. 0: the terminal would interpret it (a control
- * character), or it would change the characters beside it. */
+/* Returns the width of a character in columns; 0 for one that must not be shown: the terminal would
+ * interpret it (a control character), or it changes the characters beside it. */
 static unsigned columns_of(uint32_t c)
 {
 	int width;
@@ -83,7 +83,7 @@ unsigned screen_harmless(char *out, size_t size, const char *text, unsigned colu
 	return used;
 }
 
-/* Append filtered text to a line. Text that does not fit is dropped. */
+/* Appends filtered text to a line. Text that does not fit is dropped. */
 static void add(struct screen *screen, struct screen_line *line, enum screen_ink ink,
 		const char *text, unsigned columns)
 {

@@ -94,7 +94,7 @@ void top_state_free(struct top_state *state)
 
 /* ---- the daemon's answer ---- */
 
-/* A count that is out of range is treated as not known. */
+/* Returns a count of the object, TOP_UNKNOWN if it is out of range or missing. */
 static int32_t count(const json_t *object, const char *key)
 {
 	int64_t value = read_integer(object, key);
@@ -126,14 +126,14 @@ static void take_node(const json_t *json, struct top_state *state)
 	read_word(node->policy, sizeof(node->policy), json, "policy");
 }
 
-/* Add a count, unless it is not known or out of range. */
+/* Adds a count, unless it is not known or out of range. */
 static void add_to(int32_t *at, int64_t more)
 {
 	if (more > 0 && more < INT32_MAX / 2 && *at < INT32_MAX / 2)
 		*at = (*at < 0 ? 0 : *at) + (int32_t)more;
 }
 
-/* Takes the counts of the queues on each node. */
+/* Adds the process's queues to the counts of the process and of each node. */
 static void take_queues(const json_t *json, struct top_state *state, struct top_process *process)
 {
 	const json_t *counts = json_object_get(json, "queue_counts"), *entry;

@@ -35,7 +35,7 @@ struct top_node {
 	int32_t slots;	       /* hardware slots for compute queues; more queues take turns */
 	int32_t queues;	       /* compute queues of all processes */
 	int32_t suspended;     /* suspended processes */
-	int8_t urgent;	       /* 1: a process has work here for which others are preempted */
+	int8_t urgent;	       /* 1: a process has work here that preempts less urgent ones */
 };
 
 struct top_process {
@@ -51,7 +51,7 @@ struct top_process {
 	int32_t mqds;		/* number of MQDs */
 	int32_t hqds;		/* hardware slots (HQDs) in which the queues are active */
 	int32_t hqds_per_queue; /* HQDs of each mapped queue; TOP_UNKNOWN also if they differ */
-	char ratio[TOP_WORD];	/* the same as text, see ratio_text() */
+	char ratio[TOP_WORD];	/* MQDs and HQDs as text, see ratio_text() */
 	int64_t vram_bytes;
 	int64_t suspends, suspended_us; /* daemon: totals */
 };
@@ -66,7 +66,7 @@ struct top_totals {
 struct top_state {
 	uint64_t ns;	/* time of the sample, CLOCK_MONOTONIC */
 	bool by_daemon; /* the daemon replied */
-	bool elsewhere; /* the daemon's pids are of another pid namespace than ours */
+	bool elsewhere; /* the daemon's pids belong to another pid namespace than kfdsched's */
 	pid_t daemon_pid, worker_pid;
 	char policy[TOP_WORD];
 	char why[TOP_WHY];	   /* sentence with the reason if there is no daemon; else empty */
@@ -80,7 +80,7 @@ struct top_state {
 /* Add an entry with all values unknown. Return it, valid until the next addition. */
 struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id);
 struct top_process *top_state_process(struct top_state *state, pid_t pid);
-/* Return the entry, or NULL if there is none. */
+/* Return the entry of this GPU or process, or NULL if there is none. */
 struct top_node *top_find_node(const struct top_state *state, uint32_t gpu_id);
 struct top_process *top_find_process(const struct top_state *state, pid_t pid);
 /* Writes the short name of a GPU, "0"; "[GPU_ID]" if it is not known. Returns `text`. */

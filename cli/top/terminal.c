@@ -28,8 +28,8 @@ static size_t restore_bytes;
 
 /* ---- restoring the terminal ---- */
 
-/* Handler of fatal signals. Only async-signal-safe calls are allowed here, so ncurses is not
- * used. */
+/* Restores the terminal after a fatal signal. Only async-signal-safe calls are allowed in a signal
+ * handler, so ncurses is not used. */
 static void crashed(int number)
 {
 	ssize_t done = write(STDOUT_FILENO, restore, restore_bytes);
@@ -81,7 +81,7 @@ static attr_t inks[INKS] = {
 	[INK_URGENT] = A_BOLD,	 [INK_HELD] = A_UNDERLINE, [INK_QUESTION] = A_BOLD,
 };
 
-/* Uses colours in place of attributes, where the terminal has them. */
+/* Replaces attributes by colours if the terminal has colours. */
 static void mix_inks(void)
 {
 	if (getenv("NO_COLOR") || !has_colors() || start_color() != OK ||

@@ -76,7 +76,7 @@ static int show(const struct top_options *options, const struct top_state *befor
 	return code;
 }
 
-/* Collects twice, because shares and rates need an interval. */
+/* Prints one frame. Collects two samples, because shares and rates need an interval. */
 static int once(const struct top_options *options)
 {
 	struct top_state before = {0}, now = {0};
@@ -150,8 +150,7 @@ static void suspend(struct top_actions *actions, pid_t pid, char *message, size_
 		 kfdsched_errmsg(actions->daemon));
 }
 
-/* Ends every suspension of the process that was requested by an operator, also those from
- * elsewhere. */
+/* Ends every suspension of the process that an operator has requested, in top or elsewhere. */
 static void resume(struct top_actions *actions, pid_t pid, char *message, size_t size)
 {
 	kfdsched_resume(actions->daemon, pid);
@@ -163,7 +162,7 @@ static void resume(struct top_actions *actions, pid_t pid, char *message, size_t
 		}
 }
 
-/* word: "online", "offline", "0" to "15", "none" or "own". */
+/* Requests a priority for the process. word: "online", "offline", "0" to "15", "none" or "own". */
 static void set_priority(struct top_actions *actions, pid_t pid, const char *word, char *message,
 			 size_t size)
 {
@@ -182,8 +181,8 @@ static void set_priority(struct top_actions *actions, pid_t pid, const char *wor
 	format_result(actions, message, size);
 }
 
-/* Writes the fds that become readable when a suspension ends otherwise (it was resumed elsewhere,
- * the process or the daemon ended). Returns their number. */
+/* Writes the fds that become readable when a suspension ends without a request of top: the process
+ * was resumed elsewhere, or the process or the daemon has ended. Returns their number. */
 static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[static HOLDS])
 {
 	for (unsigned i = 0; i < actions->holds; i++)
@@ -224,7 +223,7 @@ struct top_loop {
 	struct top_ui ui;
 	unsigned empty_reads;
 	bool quit;
-	bool again; /* an action was done: take the next sample at once */
+	bool again; /* an action has been carried out: take the next sample at once */
 };
 
 static void sample(struct top_loop *live)
@@ -249,7 +248,7 @@ static void draw_frame(struct top_loop *live)
 	terminal_show(&live->screen);
 }
 
-/* Do the action of a key. A suspend can take two seconds, so a message is shown before it. */
+/* Carries out the action of a key. A suspend can take two seconds, so first shows a message. */
 static void act(struct top_loop *live, enum ui_action action)
 {
 	struct top_ui *ui = &live->ui;
@@ -280,7 +279,7 @@ static void act(struct top_loop *live, enum ui_action action)
 	live->again = true;
 }
 
-/* Handle all keys that are waiting. readable: poll() reported stdin as readable. */
+/* Handles all keys that are waiting. readable: poll() reported stdin as readable. */
 static int keys(struct top_loop *live, bool readable)
 {
 	int key = terminal_key();
@@ -295,8 +294,8 @@ static int keys(struct top_loop *live, bool readable)
 	return 0;
 }
 
-/* Wait until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
- * suspension; and handle it. */
+/* Waits until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
+ * suspension, and handles it. */
 static int wait_for_something(struct top_loop *live, uint64_t until_ns)
 {
 	struct pollfd fd[2 + HOLDS] = {
@@ -344,8 +343,8 @@ static int go_on(struct top_loop *live)
 }
 
 /*
- * Runs until the user quits, the terminal is closed, or a signal stops the command. Returns 0, a
- * negative errno of terminal_begin(), -EIO (the terminal was closed), or an error of poll(2).
+ * Shows frames until the user quits, the terminal is closed, or a signal stops the command. Returns
+ * 0, a negative errno of terminal_begin(), -EIO (the terminal was closed), or an error of poll(2).
  */
 static int run_live(const struct top_options *options)
 {
@@ -392,7 +391,8 @@ static int live(const struct top_options *options)
 	}
 }
 
-/* Returns CLI_GO_ON if process `pid` exists and can have queues, else the exit code. */
+/* Returns CLI_GO_ON if process `pid` exists and can have queues; otherwise prints why it is not so,
+ * and returns the exit code. */
 static int is_there(int pid)
 {
 	struct process_identity process;
@@ -409,7 +409,7 @@ static int run(int argc, char **argv)
 
 	if (code == CLI_GO_ON && options.pid)
 		code = is_there(options.pid);
-	/* Without a terminal live() reports the wrong use first. */
+	/* Without a terminal run_live() reports the wrong use first. */
 	if (code == CLI_GO_ON && (options.once || isatty(STDOUT_FILENO)) &&
 	    select_needs_list(&cmd_top, options.socket) != CLI_DONE)
 		code = CLI_IMPOSSIBLE;
