@@ -54,8 +54,8 @@ struct kfdshim_preload_iface {
 	/* Calls the next definition of ioctl(2), so that the agent bypasses the host's wrapper.
 	 * Returns -1 with errno on an error. */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
-	uint64_t *
-		active_doorbells; /* cache of active doorbells: KFDSHIM_ACTIVE_DOORBELLS words, all 0 at first */
+	/* Cache of active doorbells: KFDSHIM_ACTIVE_DOORBELLS words, all 0 at first. */
+	uint64_t *active_doorbells;
 	/* Number of intercept queues, for which the program has another handle than the
 	 * driver's queue has. While it is not 0 the host also passes signals that are no doorbells
 	 * to agent->doorbell(). Atomic, written by the agent. */

@@ -18,7 +18,7 @@
 enum observe_source {
 	OBSERVE_NO_SOURCE, /* no source: the value is not known */
 	OBSERVE_DAEMON,	   /* kfdschedd's status */
-	OBSERVE_SHM, /* shared memory of the shim (struct client_shm), read directly or by the daemon */
+	OBSERVE_SHM, /* shared memory of the shim (struct client_shm), read here or by the daemon */
 	OBSERVE_TRAP,	/* the driver's queue snapshot in a debug session */
 	OBSERVE_SYSFS,	/* /sys/class/kfd/kfd/proc */
 	OBSERVE_MEMORY, /* memory of the process, at an address that another source reports */

@@ -33,7 +33,7 @@
 
 /* How the value is stored in the row. */
 enum field_storage {
-	FIELD_NONE, /* not in the row: the JSON comes from elsewhere, or the field is a column only */
+	FIELD_NONE, /* not in the row: its JSON comes from elsewhere, or it is a column only */
 	FIELD_BOOL,
 	FIELD_I8,
 	FIELD_I32,
