@@ -169,9 +169,9 @@ void urcu_prepare(void)
 }
 
 /*
- * Returns true if liburcu can start. Otherwise it ends the process: it finds no free key, or
- * membarrier(2) exists and refuses. Frees the key that was kept for liburcu. The value of a key
- * with a low number needs no memory, so that a thread can register in a signal handler, too.
+ * Returns true if liburcu can start. It would end the process if it finds no free key, or if
+ * membarrier(2) exists and refuses. Frees the key that was kept for it. The value of a key with a
+ * low number needs no memory, so that a thread can register in a signal handler, too.
  */
 static bool urcu_can_start(void)
 {

@@ -303,7 +303,7 @@ hsa_signal_value_t wait_watched(wait_fn *next, hsa_signal_t signal,
 	return value;
 }
 
-/* Makes a wait by symbol, behind this library's hook in the API table (table_past()). */
+/* Waits for a call by symbol, and skips this library's hook in the API table (table_past()). */
 static hsa_signal_value_t wait_by_symbol(enum table_function f, wait_fn **pointer,
 					 hsa_signal_t signal, hsa_signal_condition_t condition,
 					 hsa_signal_value_t compare, uint64_t timeout,

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sets the initial state, at the start and in a fork child: the gate is open. @word is
- * kfdshim_host.gate; it is not 0 while the gate is closed. */
+/* Sets the initial state, at the start and in a fork child: the gate is open. @word is `gate` of
+ * struct kfdshim_preload_iface; it is not 0 while the gate is closed. */
 void gate_init(uint32_t *word);
 /* Closes or opens the gate. Opening wakes all waiting threads and never fails.
  * Returns 0, or a negative errno if the gate cannot be closed, because the kind of a thread cannot

@@ -88,7 +88,7 @@ enum findings_view {
 	VIEW_OBSTACLES /* all, of one process that is named above the table */
 };
 
-/* Prints a table. Returns the number of rows, without which nothing is printed. */
+/* Prints the findings as a table; prints nothing if it has no row. Returns the number of rows. */
 unsigned findings_print(const struct doctor_findings *findings, enum findings_view view);
 /* Returns an array with an object for each finding (docs/reference/doctor.md). of_one: all are
  * about one process, which is named elsewhere. */
@@ -116,7 +116,7 @@ void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char
 #define finding_ok(run, ...) finding_add(run, DOCTOR_OK, __VA_ARGS__)
 /* Adds the finding that nothing is known. */
 #define finding_unknown(run) finding_add(run, DOCTOR_CANNOT_KNOW, "-")
-/* Adds a finding: unknown, OK if it is fine, or else the verdict `bad` with an advice. */
+/* Adds a finding: unknown unless `known`, OK if `fine`, otherwise `bad` with the advice. */
 #define finding_if(run, known, fine, bad, advice, ...)                                             \
 	((known) ? finding_bad(run, (fine) ? DOCTOR_OK : (bad), advice, __VA_ARGS__)               \
 		 : finding_unknown(run))
@@ -127,7 +127,7 @@ void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char
 void finding_advise(struct doctor_run *run, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* check_NAME(run, subject): the subject of a SYSTEM check are the facts. */
+/* Types of `subject` in check_NAME(run, subject), by scope; for SYSTEM it is the facts. */
 #define DOCTOR_SUBJECT_SYSTEM struct doctor_facts
 #define DOCTOR_SUBJECT_NODE struct doctor_node
 #define DOCTOR_SUBJECT_PROCESS struct doctor_process

@@ -232,7 +232,7 @@ static void format_verdict(const struct doctor_facts *facts, struct diagnosis *o
 static bool is_repeated(const struct doctor_process *p, const struct diagnosis *out,
 			const struct doctor_finding *f)
 {
-	/* The GPU allows one debug session: which is an obstacle only for a process that does not
+	/* The GPU allows one debug session. That is an obstacle only for a process that does not
 	 * have it, and finding "session" names the process that has it. */
 	if (f->check == CHECK_debugging && f->verdict == DOCTOR_WARNING)
 		return doctor_has_session(p) || doctor_find(&out->findings, CHECK_session);

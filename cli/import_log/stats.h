@@ -37,7 +37,7 @@ struct log_stats_process {
 };
 
 struct log_stats_thread {
-	uint32_t process; /* index in tally.process */
+	uint32_t process; /* index in log_stats.process */
 	bool named;
 	uint64_t thread; /* pthread_t; valid if named */
 	uint64_t lines, first_us, last_us;
@@ -48,7 +48,7 @@ struct log_stats_thread {
 };
 
 struct log_stats_queue {
-	uint32_t process; /* index in tally.process */
+	uint32_t process; /* index in log_stats.process */
 	/* Addresses; 0: not in the log. unresolved: the log does not show whether it is the
 	 * hsa_queue_t or the ring. */
 	uint64_t hsa_queue, ring, unresolved;
@@ -64,7 +64,7 @@ struct log_stats_queue {
 
 /* Packets of one thread in one queue. */
 struct log_stats_use {
-	uint32_t thread, queue; /* indexes in tally.thread and tally.queue */
+	uint32_t thread, queue; /* indexes in log_stats.thread and log_stats.queue */
 	struct log_stats_packets packets;
 };
 

@@ -103,8 +103,8 @@ void preempt_stats(const struct preempt_result *result, struct preempt_stats *ou
 /* Frees the sorted values. */
 void preempt_stats_free(struct preempt_stats *stats);
 
-/* Prints the result as text on stdout. `columns`: width of the terminal. `blocks`: the terminal can
- * show block characters (U+2581 and the like) in the histogram. */
+/* Print the result on stdout, as text and as JSON. `columns`: width of the terminal. `blocks`: the
+ * terminal can show block characters (U+2581 and the like) in the histogram. */
 void preempt_print(const struct preempt_job *job, const struct preempt_result *result,
 		   const struct preempt_stats *stats, unsigned columns, bool blocks);
 void preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,

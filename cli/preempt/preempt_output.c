@@ -52,9 +52,10 @@ static double on_ns(const struct preempt_round *round)
 	return (double)round->held_ns + 1e3 * (round->held_us + round->resume_us);
 }
 
-/* Sorts the requests into those within a hold, those outside of holds, and those in between. Both
- * lists are in order of time, so one pass suffices. What began after the last round is not counted,
- * because a round that has failed can have followed. */
+/* Sorts the requests into those within a hold, those outside of holds, and those that overlap a
+ * suspend or resume. The lists of requests and of rounds are in order of time, so one pass
+ * suffices. What began after the last round is not counted, because a round that has failed can
+ * have followed. */
 static void place_requests(const struct preempt_result *result, struct preempt_stats *out)
 {
 	const struct preempt_online *online = result->online;

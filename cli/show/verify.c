@@ -388,7 +388,7 @@ static int sample_once(struct observer *observer, struct verified *v)
 	return r;
 }
 
-/* Samples until the sources agree, at most LOOKS times. Returns 0 or a negative errno. */
+/* Samples until the sources agree, at most SAMPLES times. Returns 0 or a negative errno. */
 static int inspect(const struct job *job, struct verified *v)
 {
 	const struct observe_options options = {

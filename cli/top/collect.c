@@ -33,7 +33,7 @@ struct name {
 	uint64_t started; /* common/proc.h */
 	uint64_t read_ns, checked_ns;
 	bool gone;     /* no process has this pid (a thread may have it) */
-	uint64_t used; /* names.looks of the last sample that had this process */
+	uint64_t used; /* command_names.samples when a sample last had this process */
 	char command[TOP_COMMAND_BYTES];
 };
 

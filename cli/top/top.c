@@ -105,10 +105,10 @@ struct foreground_hold {
 	int fd;
 };
 
-/* Control requests to the daemon. A process that is suspended here stays suspended until it is
- * resumed or this process ends, also by SIGKILL: the daemon watches a connection, which ends with
- * the process. Each request waits for its result, up to about 2 s, and writes it as a sentence for
- * the user. */
+/* Control requests to the daemon. A process that top suspends stays suspended until it is resumed
+ * or this process ends, also by SIGKILL: the daemon watches a connection, which ends with the
+ * process. Each request waits for its result, up to about 2 s, and writes it as a sentence for the
+ * user. */
 struct top_actions {
 	struct kfdsched *daemon;
 	struct foreground_hold hold[HOLDS];
@@ -217,7 +217,7 @@ struct top_loop {
 	struct top_actions actions;
 	struct detail *detail;
 	struct top_state state[2];
-	unsigned samples; /* number of samples; the last one is in state[looks % 2] */
+	unsigned samples; /* number of samples; the last one is in state[samples % 2] */
 	struct top_frame frame;
 	struct screen screen;
 	struct top_ui ui;

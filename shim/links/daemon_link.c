@@ -27,8 +27,8 @@
 #define FRESH_NS 1000000000u /* no heartbeat for this time: leases are not renewed */
 #define UNUSED_FD (-1)
 
-/* DOWN: not connected. GREETED: hello sent, welcome awaited. UP: connected. LOST: the daemon is
- * gone, but threads may still use its shared memory. */
+/* DOWN: not connected. HANDSHAKE_DONE: hello sent, welcome awaited. UP: connected. LOST: the daemon
+ * is gone, but threads may still use its shared memory. */
 enum link_state { LINK_DOWN, LINK_HANDSHAKE_DONE, LINK_UP, LINK_LOST };
 
 /* State of the connection. Sampler's thread only. */

@@ -154,8 +154,9 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	write_shm(client_shm_node(&own, (uint32_t)slot), sizeof(struct client_shm_node));
 	set_changed();
 	more = wake_first(is_new);
-	/* Wake the sampler, which then wakes the other peers. Before the first queue the agent does
-	 * not listen, so it may not have met a peer that has come since. */
+	/* Work ends a long sleep of the sampler by itself, but not a short one, and the sampler is
+	 * needed to wake the other peers, to hold this work, or to meet peers that came while the
+	 * agent had no queues and did not listen. */
 	if (more || (active && (peers_hold_awaits_work() || !queues_any())))
 		sampler_wake_now();
 	errno = saved;

@@ -78,7 +78,7 @@ static int add(struct arrivals_gaps *gaps, size_t *room, double us)
 	return 0;
 }
 
-/* Reads a distance. Returns false for a bad line; for comments and empty lines sets *skip. */
+/* Reads a distance. Returns false for a bad line; true and *skip for comments and empty lines. */
 static bool parse_line(char *line, double *us, bool *skip)
 {
 	char *end;

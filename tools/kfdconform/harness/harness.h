@@ -146,7 +146,7 @@ bool harness_simulated(void);
 /* Returns an integer of simulation.json after all earlier calls are counted in it; takes
  * 0.5 s or more. */
 long long harness_settled(const char *key);
-/* Returns the wall time in us that kfdsim takes for a workgroup of any kernel; 0 on hardware. */
+/* Returns kfdsim's wall time in us for a workgroup of an unknown kernel; 0 on hardware. */
 double harness_unknown_kernel_us(void);
 
 /* Open /dev/kfd; the render node of the GPU. */
