@@ -36,8 +36,8 @@
 
 /* A start that no hook announces makes a queue's hooks untrusted, because a program may ring a
  * doorbell both through the hooks and around them (it resolves some functions by handle). After
- * this number of announced starts in a row they are trusted again: the runtime itself may have made
- * the other one. */
+ * this number of announced starts in a row they are trusted again, because the runtime itself may
+ * have made the start that was not announced. */
 #define ANNOUNCED 16u
 
 /* A completion signal above 0 for which no thread waits may belong to a kernel that runs, or may be

@@ -150,8 +150,9 @@ static void publish_runtime(void)
 	 * session on itself, because the daemon could not open one. */
 	if (config.observe || own)
 		state = CLIENT_SHM_RUNTIME_UNKNOWN;
-	/* The two values must never allow both a session of this process and one of the daemon, so
-	 * withdraw the own session before the runtime is published, and publish it after. */
+	/* `own_session` and `runtime` together must never allow both a session of this process and
+	 * one of the daemon, so withdraw the own session before the runtime is published, and
+	 * publish it after. */
 	if (!own)
 		__atomic_store_n(&peer.shm->own_session, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&peer.shm->runtime_errno, reason, __ATOMIC_RELAXED);

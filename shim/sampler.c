@@ -75,7 +75,8 @@ static bool barrier_everywhere(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
 		return true;
-	/* Register the process, in case liburcu's own try was refused when it was loaded. */
+	/* Register the process for membarrier(2), in case liburcu's own try was refused when it was
+	 * loaded. */
 	return errno == EPERM &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;

@@ -14,7 +14,8 @@
 
 struct gatherer;
 
-/* Creates a gatherer. socket: the daemon's; NULL: libkfdsched's default; kept, not copied. */
+/* Creates a gatherer. socket: path of the daemon's; NULL: libkfdsched's default; kept, not
+ * copied. */
 struct gatherer *collect_open(const char *socket);
 void collect_close(struct gatherer *gatherer);
 

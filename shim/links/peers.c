@@ -385,7 +385,8 @@ void peers_stop(void)
 
 /* ---- decision ---- */
 
-/* Adds a GPU to a set of nodes. Its bit number is its index in urgency.gpus, which it joins. */
+/* Adds a GPU to a set of nodes. Its bit number is its index in urgency.gpus, to which a new GPU is
+ * appended. */
 static void put(struct node_set *set, uint32_t gpu_id)
 {
 	static bool reported;

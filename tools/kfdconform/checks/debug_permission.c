@@ -213,7 +213,7 @@ static RULE_CHECK(debug_self_needs_no_tracer, gpu_open(&gpu))
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 }
 
-/* Checks this with a target that uses its own file descriptor and traces no process. */
+/* Checks the rule with a target that uses its own file descriptor and traces no process. */
 static RULE_CHECK(debug_target_may_use_its_session, debugged(&child, &gpu.kfd, 0, NULL))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);

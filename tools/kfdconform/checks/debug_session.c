@@ -334,7 +334,8 @@ static RULE_CHECK(life_debugger_exec_resumes, suspended())
 	CHECK(!kill(debugger.pid, 0)); /* the debugger process still exists */
 }
 
-/* Checks that the session can then be used through another file descriptor. */
+/* Checks that a debugger that has closed its file descriptor can use the session through a new
+ * one. */
 static RULE_CHECK(life_debugger_close_keeps_session, suspended())
 {
 	CHECK_IS(scripted_do(&debugger, 'c'), 0);
@@ -361,7 +362,8 @@ static RULE_CHECK(life_detach_keeps_suspended, suspended())
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-/* Checks that the pipe that was passed as dbg_fd is closed then, and no process has the pid. */
+/* Checks that the kill of a suspended target closes the pipe that was passed as dbg_fd, and leaves
+ * no process with the pid. */
 static RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);

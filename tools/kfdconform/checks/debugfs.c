@@ -93,7 +93,8 @@ static const char *line_like(const char *at, const char *start)
 
 /* ---- mqds ---- */
 
-/* Returns the text of this process in the file mqds, or NULL. Cuts the file off behind it. */
+/* Returns the part of `text` (the file mqds) for this process, or NULL, and ends `text` behind
+ * it. */
 static const char *own_part(char *text)
 {
 	char start[64];
@@ -245,7 +246,7 @@ static RULE_CHECK(mqds_name_the_pid_twice, gpu_open(&gpu))
 
 /* ---- hqds ---- */
 
-/* Returns the text of a node in the file hqds or rls. Cuts the file off behind it. */
+/* Returns the part of `text` (the file hqds or rls) for a node, and ends `text` behind it. */
 static const char *node_part(char *text, uint32_t gpu_id)
 {
 	for (const char *at = text; (at = line_like(at, "Node ")); at = next_line(at)) {
