@@ -149,6 +149,8 @@ class World:
         for word in self.tests[test]:
             if word.startswith(self.tree + "/") and word.endswith(".sh"):
                 found |= self.named_in(word, self.folders[test])
+                if "cmake --install" in read(word):
+                    found.add("all")
             if not word.startswith(self.build + "/"):
                 continue
             name = os.path.relpath(word, self.build)

@@ -21,6 +21,7 @@ NEEDED = (
     ("system/cli/run", "tests/lib/libcli_fake_shim.so"),  # in the script, after the variable of a folder
     ("system/cli/colocate_clients", "tests/lib/cli_fake_daemon"),  # the same in a file that the script reads
     ("system/cli/status", "tests/lib/cli_fake_daemon"),
+    ("system/cli/conventions", "all"),  # by an installation
 )
 
 world = mutants.World(source, build)
