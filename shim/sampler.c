@@ -38,7 +38,7 @@
 /* Limits of the duration of a wake: 5 us on a server, 40 us in a virtual machine or a busy one. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
-#define ITERATION_MAX_NS 1000000u /* a longer turn of the loop was a wait for a core */
+#define ITERATION_MAX_NS 1000000u /* limit of a measured iteration: a longer one waited for a CPU */
 #define LEARN_SHIFT 3		  /* weight of a new measurement: 1/8 */
 
 uint64_t sampler_longest_ns = 10000000000u;

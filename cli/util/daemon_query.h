@@ -15,9 +15,9 @@
 /* Returns the path of the daemon's socket: KFDSHIM_SOCKET, or the default. */
 const char *query_socket(void);
 /*
- * Queries the daemon's state as JSON (docs/reference/status.md). pid 0: the state of all clients;
- * otherwise everything that the daemon knows of that process, by the daemon's pid of it
- * (daemon_query_number()).
+ * Queries the daemon's state as JSON (docs/reference/status.md). `pid`: a process, as numbered in
+ * the daemon's pid namespace (daemon_query_number()), of which all that the daemon knows is
+ * returned; 0: the state of all clients.
  * Returns 0 with *out set, or with *out NULL
  *   -ENOENT, -ECONNREFUSED  there is no daemon at `socket`
  *   -EPROTO                 the reply could not be parsed

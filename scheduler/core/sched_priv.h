@@ -7,6 +7,7 @@
  *  - gang: the clients that are held and released together;
  *  - node entry (struct core_node): one GPU as the clients of one set of rights see it. A GPU has
  *    as many node entries as there are sets of rights among the clients that use it;
+ *  - place (struct client_node): a client's entry in the list of a node entry;
  *  - contended: more urgent work is active on a node that the gang uses, and the
  *    node's policy does not let the gang run beside that work.
  *
@@ -28,7 +29,7 @@ struct core_node {
 	struct core_rights rights;
 	uint32_t gpu_id;
 	uint32_t next;	     /* next node entry of this GPU, or next free one; or none */
-	uint32_t first;	     /* first place of the list of places here; or none */
+	uint32_t first;	     /* head of the list of places here; or none */
 	uint32_t suspended;  /* number of clients that are not running and had work here */
 	uint64_t resumed;    /* the last of core->passes in which a client here was being resumed */
 	uint64_t starved_ns; /* last time when gangs here were released by the starvation bound;

@@ -276,7 +276,9 @@ static int next_batch(struct queue *queue)
 	if (is_aql(queue) && !packet.part)
 		packet.signal = queue->ib_signal;
 	if (enters_one) {
-		/* Set the position to return to before entering the buffer. */
+		/* Advance the current buffer past this packet: execution continues there after the
+		 * new one. A chained buffer replaces the current one instead. After an error
+		 * `before` is restored. */
 		struct pm4 before = *pm4;
 		bool chain = enters[2] & IB_CHAIN && pm4->depth;
 

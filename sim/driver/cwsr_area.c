@@ -31,7 +31,8 @@ static uint64_t wave_slots_of(const struct queue *queue, uint32_t xcc)
 	return queue->saved_wave_slots / xccs + (xcc < queue->saved_wave_slots % xccs);
 }
 
-/* Sets the bytes of control stack and wave state of one XCC, as far as the save area has room. */
+/* Calculates the sizes of control stack and wave state of one XCC, in bytes; each is limited to its
+ * room in the save area. */
 static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used,
 		     uint32_t *wave_used)
 {

@@ -37,7 +37,8 @@ struct sim;
 
 /* Creates a simulation. Returns 0; -EINVAL: bad configuration; another negative errno. */
 int sim_new(const struct sim_config *config, struct sim **out);
-/* Ends all processes of the simulation and frees it; NULL is allowed. */
+/* Frees a simulation and what the simulated driver keeps for its processes, as if all had exited.
+ * Sends no signal. NULL is allowed. */
 void sim_free(struct sim *sim);
 
 /* Sets the PID namespace of simulation.json's pids. To be called before the first process runs. */

@@ -177,7 +177,8 @@ static void excuse_none(struct loop *loop)
 		loop->spinners[i].excused = false;
 }
 
-/* Counts a forced round for each excused process. If there is none, only a charge was cut short. */
+/* Counts a forced round, in all and for each process that excuse() has marked. If none is marked,
+ * the round only ended a charge early (outruns_charge(); charges: time/page.h). */
 static void count_forced(struct loop *loop)
 {
 	bool any = false;

@@ -85,7 +85,7 @@ struct control {
 	uint32_t own_slo_us;
 	bool priority_set; /* a request has set another priority */
 	bool leased;	   /* a request holds it suspended now */
-	uint64_t lease_ns; /* end of a lease in seconds, CLOCK_MONOTONIC ns; 0: none */
+	uint64_t lease_ns; /* end of a lease of limited duration, CLOCK_MONOTONIC ns; 0: none */
 
 	/* fields of a command, while its request is handled, waits or holds: its target */
 	int pidfd; /* pidfd of the target; -1: none */

@@ -47,8 +47,9 @@ bool client_attrs_compare(struct worker *worker, uint64_t end_ns);
  * when a process registers the next time. */
 void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
-/* Called in each sweep (loop.c), between reader_begin() and reader_end(): reads the attributes
- * again if that is due. Returns true if they have changed, and were applied. */
+/* Called in each sweep (loop.c), between reader_begin() and reader_end(): if it is due, reads again
+ * what the rules match (struct proc_attrs: cgroup, executable, groups). If that has changed,
+ * evaluates the rules again, applies the result and returns true. */
 bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself,
