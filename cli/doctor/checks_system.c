@@ -179,7 +179,7 @@ void check_connections(struct doctor_run *c, const struct doctor_facts *facts)
 	const struct doctor_daemon *daemon = &facts->daemon;
 	long long registered = daemon->elsewhere;
 	char elsewhere[64] = "";
-	/* If an older daemon does not report its room, its limit of open files tells it. */
+	/* If an older daemon does not report its room, derive it from the limit of open files. */
 	long long room = daemon->room >= 0 ? (long long)daemon->room
 					   : (long long)daemon->open_files / FILES_A_CLIENT;
 

@@ -120,7 +120,7 @@ int space_map(struct space *space, const struct mapping *mapping);
 /* Remove the ranges of @owner that intersect [va, va + size), or all of its ranges. */
 void space_unmap(struct space *space, uint64_t va, uint64_t size, const void *owner);
 void space_unmap_all(struct space *space, const void *owner);
-/* Removes [va, va + size) from the page table, whoever owns it, and cuts ranges that reach beyond.
+/* Removes [va, va + size) from the page table for any owner, and cuts ranges that reach beyond.
  * Returns 0 or -ENOMEM. */
 int space_clear(struct space *space, uint64_t va, uint64_t size);
 /* Returns the range of the page table that contains @va, or NULL. Valid until the table changes. */

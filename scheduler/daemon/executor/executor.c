@@ -52,7 +52,7 @@ static bool join(struct executor_process *process)
 	return false;
 }
 
-/* Returns true for root and the daemon's own user, to whom the limits do not apply. A subordinate
+/* Returns true for root and the daemon's own user: the limits do not apply to them. A subordinate
  * uid of root does not count as root. */
 static bool is_trusted(const struct executor_tenant *tenant)
 {
