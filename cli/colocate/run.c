@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
 #include "cli/util/parse_options.h"
+#include "common/allocate.h"
 
 /* Exit codes of a shell if a command cannot be started. */
 #define NOT_FOUND 127
@@ -37,13 +39,10 @@ static int run(int argc, char **argv)
 	snprintf(slo, sizeof(slo), "%.0fus", slo_us);
 	if (cli_need(&cmd_run, "libkfdshim.so", true, shim))
 		return CLI_FAILED;
-	cli_preload(shim);
-	cli_setenv("KFDSHIM_PRIORITY", priority);
-	if (group)
-		cli_setenv("KFDSHIM_GROUP", group);
-	if (slo_us > 0)
-		cli_setenv("KFDSHIM_SLO", slo);
-
+	if (putenv(cli_preload(shim)) || setenv("KFDSHIM_PRIORITY", priority, 1) ||
+	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
+	    (slo_us > 0 && setenv("KFDSHIM_SLO", slo, 1)))
+		allocated(NULL);
 	execvp(*command, command);
 	int error = errno;
 

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/util/subprocess.h"
 #include "common/allocate.h"
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -97,8 +97,6 @@ int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int 
 	int code;
 
 	*end = HOLD_CHILD_RETURNED;
-	/* If SIGCHLD is inherited as ignored, the kernel reaps the child by itself. */
-	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&set);
 	for (size_t i = 0; i < ENDING; i++)
 		if (!is_unwanted(ending[i]))

@@ -7,7 +7,6 @@
 #include "cli/preempt/preempt.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -25,7 +24,7 @@
 #include "cli/util/daemon_query.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/sim_info.h"
-#include "cli/util/subprocess.h"
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/wait.h"
 
@@ -114,22 +113,18 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
 #define FAILED_NS 50000000
 #define PAUSE_NS 1000000
 
-/* Runs the command once, with stdin and stdout on /dev/null. Returns the status of waitpid(2). */
+/* Runs the command once, with stdin and stdout on /dev/null. Returns the status of waitpid(2);
+ * exit code 127 if the command cannot be started. */
 static int run_command(const char *command)
 {
-	pid_t pid = child_fork(SIGKILL, false);
-	int status = -1, null;
+	const struct child_program program = {
+		.argv = (const char *const[]){"/bin/sh", "-c", command, NULL},
+		.stdio = {CHILD_NULL, CHILD_NULL, STDERR_FILENO},
+		.death_signal = SIGKILL,
+	};
+	pid_t pid = child_start(&program, NULL);
 
-	if (pid == 0) {
-		null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		dup2(null, STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+	return pid < 0 ? W_EXITCODE(127, 0) : child_wait(pid);
 }
 
 static void add(struct preempt_online *online, uint64_t begin_ns, uint64_t end_ns)
@@ -166,8 +161,7 @@ static void online_stop(struct preempt_online *online)
 	if (!online || online->pid <= 0)
 		return;
 	kill(-online->pid, SIGKILL);
-	while (waitpid(online->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_wait(online->pid);
 	online->pid = 0;
 }
 
@@ -181,8 +175,6 @@ static int online_start(const char *command, struct preempt_online **out)
 	struct preempt_online *online = hold_child_memory(sizeof(*online));
 
 	*out = online;
-	/* If SIGCHLD is inherited as ignored, the kernel reaps children by itself. */
-	signal(SIGCHLD, SIG_DFL);
 	online->pid = child_fork(SIGKILL, true);
 	if (online->pid == 0)
 		request_for_ever(command, online);

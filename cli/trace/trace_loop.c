@@ -20,8 +20,8 @@
 #include "cli/trace/trace.h"
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
-#include "cli/util/subprocess.h"
 #include "common/allocate.h"
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -248,68 +248,51 @@ static int open_log(struct trace_session *run)
 
 /* ---- the command ---- */
 
-/* Turns the forked child into the command. Does not return: ends by exec or exit. */
-static _Noreturn void become_command(const struct trace_session *run, const char *shim, int talk,
-				     bool daemon)
-{
-	char **argv = run->options->command;
-	char level[2] = {(char)('0' + run->options->hip), '\0'};
-	int error;
-
-	signal(SIGPIPE, SIG_DFL);
-	/* Without a daemon the shim has to log its events, and with --hip HIP has to log, on
-	 * stderr. */
-	if (!daemon)
-		cli_setenv("KFDSHIM_LOG", "debug");
-	if (run->options->hip) {
-		cli_setenv("AMD_LOG_LEVEL", level);
-		unsetenv("AMD_LOG_LEVEL_FILE");
-	}
-	cli_preload(shim);
-	if (run->output.file == stdout)
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-	/* From here on a message of this function goes to the parent, too. */
-	if (talk >= 0)
-		dup2(talk, STDERR_FILENO);
-	execvp(argv[0], argv);
-	error = errno;
-	cli_failed(&cmd_trace, "cannot start %s: %s", argv[0], strerror(error));
-	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
-}
-
 /* Starts the command with libkfdshim.so preloaded, as by "kfdsched run". It stays in the process
  * group of kfdsched, so that Ctrl-C reaches both. Its stderr is read if there are events in it.
- * Returns CLI_GO_ON or the exit code. A failed exec is reported by the child, with exit code 127
- * (not found) or 126, as a shell reports it. */
+ * Returns CLI_GO_ON or the exit code. */
 static int start_command(struct trace_session *run, bool daemon)
 {
+	char *const *argv = run->options->command;
 	struct command *command = &run->command;
-	int talk[2] = {-1, -1}, error = 0;
-	char shim[PATH_MAX];
+	char shim[PATH_MAX], level[sizeof("AMD_LOG_LEVEL=") + 1];
+	const char *environment[5] = {0};
+	const struct child_program program = {
+		.argv = (const char *const *)argv,
+		.environment = environment,
+		.stdio = {STDIN_FILENO, run->output.file == stdout ? STDERR_FILENO : STDOUT_FILENO,
+			  !daemon || run->options->hip ? CHILD_PIPE : STDERR_FILENO},
+		.death_signal = SIGTERM,
+	};
+	int output[2];
+	size_t n = 0;
 
 	if (cli_need(&cmd_trace, "libkfdshim.so", true, shim))
 		return CLI_FAILED;
 	run->talk = (struct line_reader){.rest = stderr, .take = take_talk, .context = run};
-	if (!daemon || run->options->hip) {
-		error = pipe2(talk, O_CLOEXEC) ? errno : 0;
-		fcntl(talk[0], F_SETFL, O_NONBLOCK);
-		fcntl(talk[0], F_SETPIPE_SZ, PIPE_BYTES); /* fails: the default size stays */
-		command->talk = talk[0];
+	char *preload = cli_preload(shim);
+
+	environment[n++] = preload;
+	/* Without a daemon the shim has to log its events, and with --hip HIP has to log, on
+	 * stderr. */
+	if (!daemon)
+		environment[n++] = "KFDSHIM_LOG=debug";
+	if (run->options->hip) {
+		snprintf(level, sizeof(level), "AMD_LOG_LEVEL=%c", '0' + run->options->hip);
+		environment[n++] = level;
+		environment[n++] = "AMD_LOG_LEVEL_FILE";
 	}
-	if (!error) {
-		command->pid = child_fork(0, false);
-		error = command->pid < 0 ? errno : 0;
+	pid_t pid = child_start(&program, output);
+
+	free(preload);
+	if (pid < 0) {
+		cli_failed(&cmd_trace, "cannot start %s: %s", argv[0], strerror(-pid));
+		return pid == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 	}
-	if (!error && command->pid == 0)
-		become_command(run, shim, talk[1], daemon);
-	if (talk[1] >= 0)
-		close(talk[1]);
-	if (error) {
-		command->pid = 0;
-		return cli_failed(&cmd_trace, "cannot start %s: %s", run->options->command[0],
-				  strerror(error));
-	}
-	command->pidfd = (int)syscall(SYS_pidfd_open, command->pid, 0);
+	command->pid = pid;
+	command->talk = output[1];
+	fcntl(command->talk, F_SETPIPE_SZ, PIPE_BYTES); /* fails: the default size stays */
+	command->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return CLI_GO_ON;
 }
 

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,8 +16,8 @@
 
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"
-#include "cli/util/subprocess.h"
 #include "common/allocate.h"
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
@@ -34,97 +33,32 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Turns the forked child into the command. Does not return: ends by exec or exit. */
-static _Noreturn void become(char *const *argv, int out, int err, int failed)
-{
-	sigset_t none;
-	int error;
-
-	/* A background process group that reads from the terminal is stopped by SIGTTIN. */
-	if (isatty(STDIN_FILENO)) {
-		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-		if (null >= 0)
-			dup2(null, STDIN_FILENO);
-	}
-	dup2(out, STDOUT_FILENO);
-	dup2(err, STDERR_FILENO);
-	signal(SIGPIPE, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execvp(argv[0], argv);
-	error = errno;
-	if (write(failed, &error, sizeof(error)) < 0)
-		_exit(126);
-	_exit(127);
-}
-
-/* Waits until the child has called exec. Returns 0 if that succeeded, which closes the pipe, or the
- * negative errno that the child has written to the pipe. */
-static int exec_error(int from)
-{
-	int error = 0;
-	ssize_t n;
-
-	do
-		n = read(from, &error, sizeof(error));
-	while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(error) ? -error : 0;
-}
-
 int child_output_start(struct child_output *s, char *const *argv, int stdout_file, int stderr_file,
 		       int stdout_to, int stderr_to)
 {
-	int out[2] = {-1, -1}, err[2] = {-1, -1}, failed[2] = {-1, -1};
-	sigset_t child;
-	int rc = 0;
-
-	*s = (struct child_output){
-		.signals = -1,
-		.out = {.from = -1, .file = stdout_file, .to = stdout_to},
-		.err = {.from = -1, .file = stderr_file, .to = stderr_to},
+	const struct child_program program = {
+		.argv = (const char *const *)argv,
+		/* A background process group that reads from the terminal is stopped by SIGTTIN. */
+		.stdio = {isatty(STDIN_FILENO) ? CHILD_NULL : STDIN_FILENO, CHILD_PIPE, CHILD_PIPE},
+		.death_signal = SIGTERM,
+		.leads_group = true,
 	};
-	/* With an inherited SIG_IGN for SIGCHLD the kernel would reap the children, and
-	 * waitpid() would fail. */
-	signal(SIGCHLD, SIG_DFL);
+	int output[2] = {-1, -1};
+	sigset_t child;
+
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s->signals < 0 || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ||
-	    pipe2(failed, O_CLOEXEC)) {
-		rc = -errno;
-		goto done;
-	}
-	fcntl(out[0], F_SETFL, O_NONBLOCK);
-	fcntl(err[0], F_SETFL, O_NONBLOCK);
-	s->pid = child_fork(SIGTERM, true);
-	if (s->pid == 0)
-		become(argv, out[1], err[1], failed[1]);
-	if (s->pid < 0) {
-		rc = -errno;
-		goto done;
-	}
-	close_fd(&failed[1]);
-	rc = exec_error(failed[0]);
-	if (rc) {
-		waitpid(s->pid, &s->status, 0);
-		goto done;
-	}
-	s->out.from = out[0];
-	s->err.from = err[0];
-	out[0] = err[0] = -1;
-done:
-	for (unsigned i = 0; i < 2; i++) {
-		close_fd(&out[i]);
-		close_fd(&err[i]);
-		close_fd(&failed[i]);
-	}
-	if (rc)
-		child_output_finish(s);
-	return rc;
+	*s = (struct child_output){.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
+	s->pid = s->signals < 0 ? -errno : child_start(&program, output);
+	s->out = (struct child_stream){.from = output[0], .file = stdout_file, .to = stdout_to};
+	s->err = (struct child_stream){.from = output[1], .file = stderr_file, .to = stderr_to};
+	if (s->pid > 0)
+		return 0;
+	child_output_finish(s);
+	return s->pid;
 }
 
 /* Writes a whole text to `fd`. Returns false if nothing more can be written to it. */

@@ -16,6 +16,7 @@
 #include "common/text.h"
 
 #define SHIM_NAME "libkfdshim.so"
+#define PRELOAD "LD_PRELOAD="
 
 /* Prints a text with control characters replaced: names in it are chosen by other users, and a
  * terminal obeys control characters. */
@@ -162,12 +163,6 @@ static bool is_shim(const char *entry, size_t length)
 	       (length == n || entry[length - n - 1] == '/');
 }
 
-void cli_setenv(const char *name, const char *value)
-{
-	if (setenv(name, value, 1))
-		allocated(NULL);
-}
-
 const char *cli_temporary(void)
 {
 	const char *directory = getenv("TMPDIR");
@@ -188,11 +183,12 @@ void cli_remove(const char *path)
 	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-void cli_preload(const char *shim)
+char *cli_preload(const char *shim)
 {
 	const char *old = getenv("LD_PRELOAD");
 	size_t room = (shim ? strlen(shim) : 0) + (old ? strlen(old) : 0) + 2;
-	char *value = allocate(room, 1);
+	char *setting = allocate(strlen(PRELOAD) + room, 1);
+	char *value = stpcpy(setting, PRELOAD);
 
 	if (shim)
 		strcpy(value, shim);
@@ -206,9 +202,7 @@ void cli_preload(const char *shim)
 		}
 		entry += length + (entry[length] != '\0');
 	}
-	if (value[0])
-		cli_setenv("LD_PRELOAD", value);
-	else
-		unsetenv("LD_PRELOAD");
-	free(value);
+	if (!value[0])
+		value[-1] = '\0';
+	return setting;
 }

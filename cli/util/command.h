@@ -76,15 +76,15 @@ int cli_beside(const char *name, char path[PATH_MAX]);
  * colon for LD_PRELOAD. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
 int cli_need(const struct cli_command *cmd, const char *name, bool shim, char path[PATH_MAX]);
 /*
- * Sets LD_PRELOAD of this process, for children that it will start: removes every
- * libkfdshim.so, and puts `shim` (from cli_need(); NULL: nothing) before the remaining libraries.
+ * Returns LD_PRELOAD for a program that is to be started, "LD_PRELOAD=..." as for putenv(3): that
+ * of this process without any libkfdshim.so, with `shim` (from cli_need(); NULL: nothing) before
+ * the remaining libraries; "LD_PRELOAD", which removes the variable, if it would be empty. Freed by
+ * the caller.
  */
-void cli_preload(const char *shim);
+char *cli_preload(const char *shim);
 /* Returns the directory for temporary files. */
 const char *cli_temporary(void);
 /* Removes a directory with all that is in it; "": nothing. Prints what it cannot remove. */
 void cli_remove(const char *path);
-/* Sets an environment variable of this process, replacing its value. */
-void cli_setenv(const char *name, const char *value);
 
 #endif

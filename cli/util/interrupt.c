@@ -15,8 +15,6 @@ static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
 /* Self-pipe: the signal handler writes a byte, which is never read, so that wake[0] stays
  * readable. */
 static int wake[2] = {-1, -1};
-/* Signal dispositions from before stop_begin(), which stop_child() restores. */
-static struct sigaction before[ASKING];
 
 /* Makes stop_fd() readable. Because of SA_RESETHAND, a second signal of the same number has its
  * default effect. */
@@ -33,13 +31,14 @@ static void on_signal(int signal)
 int stop_begin(const struct cli_command *cmd)
 {
 	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction before;
 
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
 		return cli_failed(cmd, "cannot handle signals: %s", strerror(errno));
 	for (size_t i = 0; i < ASKING; i++) {
 		/* A signal that is ignored (SIGHUP after nohup) stays ignored. */
-		sigaction(asking[i], NULL, &before[i]);
-		if (before[i].sa_handler != SIG_IGN)
+		sigaction(asking[i], NULL, &before);
+		if (before.sa_handler != SIG_IGN)
 			sigaction(asking[i], &action, NULL);
 	}
 	return CLI_DONE;
@@ -58,10 +57,4 @@ bool stop_requested(void)
 bool stop_sleep_until(uint64_t ns)
 {
 	return poll_one_ns(wake[0], POLLIN, ns) > 0;
-}
-
-void stop_child(void)
-{
-	for (size_t i = 0; wake[0] >= 0 && i < ASKING; i++)
-		sigaction(asking[i], &before[i], NULL);
 }

@@ -5,8 +5,8 @@
  * once.
  *
  * Threads: stop_begin() is called by the first thread, before there are others. Ownership: the
- * handlers stay installed until the process ends; nothing is freed. A child that will call exec
- * must call stop_child() first.
+ * handlers stay installed until the process ends; nothing is freed. A child has none of them
+ * (common/child.h).
  */
 #ifndef KFDSHIM_CLI_UTIL_INTERRUPT_H
 #define KFDSHIM_CLI_UTIL_INTERRUPT_H
@@ -27,8 +27,5 @@ bool stop_requested(void);
 /* Returns an fd that becomes readable when a signal to stop arrives, and stays readable, for use
  * with poll(2). The caller must not read or close it. */
 int stop_fd(void);
-/* Called in a child between fork and exec: restores the signal dispositions of before
- * stop_begin(). */
-void stop_child(void);
 
 #endif

@@ -12,18 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/output/progress.h"
 #include "cli/util/command.h"
-#include "cli/util/interrupt.h"
 #include "common/clock.h"
 #include "common/wait.h"
 
 #define ARGUMENTS 32
+#define VARIABLES 24
+#define SYNC_TEXT 32
 /* Time that a child has to end after SIGTERM before it gets SIGKILL, and time that a killed child
  * can hang in the driver before it is reported and left behind. */
 #define TERM_MS 3000
@@ -36,25 +36,6 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-pid_t child_fork(int death_signal, bool leads_group)
-{
-	pid_t parent = getpid(), pid;
-
-	fflush(NULL);
-	pid = fork();
-	/* Called in parent and child, so that the group exists whichever of them runs first. */
-	if (pid >= 0 && leads_group)
-		setpgid(pid, pid);
-	if (pid != 0)
-		return pid;
-	stop_child();
-	prctl(PR_SET_PDEATHSIG, death_signal);
-	/* If the parent has died before prctl(), no signal will arrive. */
-	if (getppid() != parent)
-		_exit(126);
-	return 0;
-}
-
 int process_group_open(struct process_group *children)
 {
 	sigset_t ours;
@@ -65,9 +46,6 @@ int process_group_open(struct process_group *children)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, SIGCHLD);
-	/* If SIGCHLD is inherited as ignored, the kernel reaps children itself, and their exit
-	 * status is lost. */
-	signal(SIGCHLD, SIG_DFL);
 	/* child_go() on a child that has died must fail with EPIPE instead of ending this
 	 * process. */
 	signal(SIGPIPE, SIG_IGN);
@@ -83,80 +61,66 @@ int process_group_open(struct process_group *children)
 	return 0;
 }
 
-/* Turns the forked process into the child: its stderr goes to the pipe `talk`, its stdin and stdout
- * to /dev/null. Does not return: ends by exec or exit. sync: read end of `go`, write end of
- * `ready`. */
-static _Noreturn void become(const struct child_spec *spec, const struct process_group *children,
-			     int talk, const int sync[2])
+/* Copies at most `room` entries of a list that ends with NULL; NULL: none. Returns how many. */
+static size_t copy(const char **to, size_t room, const char *const *from)
 {
-	const char *argv[ARGUMENTS];
-	char descriptors[32];
 	size_t n = 0;
 
-	dup2(talk, STDERR_FILENO);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (; from && from[n] && n < room; n++)
+		to[n] = from[n];
+	return n;
+}
 
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) {
-		fprintf(stderr, "cannot open /dev/null: %m\n");
-		_exit(126);
-	}
-	signal(SIGPIPE, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &children->before, NULL);
-
-	for (; spec->argv[n] && n + 3 < ARGUMENTS; n++)
-		argv[n] = spec->argv[n];
-	if (spec->sync) {
-		fcntl(sync[0], F_SETFD, 0);
-		fcntl(sync[1], F_SETFD, 0);
-		snprintf(descriptors, sizeof(descriptors), "%d:%d", sync[0], sync[1]);
-		argv[n++] = "--sync-fd";
-		argv[n++] = descriptors;
-	}
-	argv[n] = NULL;
-	for (size_t i = 0; spec->environment && spec->environment[i]; i++) {
-		/* putenv() of a name without '=' removes the variable. */
-		if (putenv((char *)spec->environment[i]))
-			_exit(126);
-	}
-	cli_preload(spec->shim);
-	execv(argv[0], (char *const *)argv);
-	fprintf(stderr, "cannot start %s: %m\n", argv[0]);
-	_exit(errno == ENOENT ? 127 : 126);
+/* Adds --sync-fd R:W to the arguments: the read end of `go` and the write end of `ready`, which the
+ * child inherits. Returns 0 or a negative errno. */
+static int add_sync(const char **argv, char text[SYNC_TEXT], int ready[2], int go[2])
+{
+	if (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
+		return -errno;
+	fcntl(go[0], F_SETFD, 0);
+	fcntl(ready[1], F_SETFD, 0);
+	snprintf(text, SYNC_TEXT, "%d:%d", go[0], ready[1]);
+	argv[0] = "--sync-fd";
+	argv[1] = text;
+	return 0;
 }
 
 struct subprocess *process_group_start(struct process_group *children,
 				       const struct child_spec *spec)
 {
-	int talk[2] = {-1, -1}, ready[2] = {-1, -1}, go[2] = {-1, -1};
+	const char *argv[ARGUMENTS] = {0}, *environment[VARIABLES] = {0};
+	const struct child_program program = {
+		.argv = argv,
+		.environment = environment,
+		.stdio = {CHILD_NULL, CHILD_NULL, CHILD_PIPE},
+		.death_signal = spec->death_signal,
+		.leads_group = true,
+	};
+	size_t n = copy(argv, ARGUMENTS - 3, spec->argv);
+	char sync[SYNC_TEXT], *preload = cli_preload(spec->shim);
+	int ready[2] = {-1, -1}, go[2] = {-1, -1}, output[2];
 	struct subprocess *child = NULL;
+	pid_t pid = children->count < CHILDREN ? 0 : -EMFILE;
 
-	if (children->count == CHILDREN) {
-		errno = EMFILE;
-		return NULL;
+	environment[copy(environment, VARIABLES - 2, spec->environment)] = preload;
+	if (!pid && spec->sync)
+		pid = add_sync(argv + n, sync, ready, go);
+	if (!pid)
+		pid = child_start(&program, output);
+	free(preload);
+	if (pid > 0) {
+		child = &children->list[children->count++];
+		*child = (struct subprocess){
+			.pid = pid, .talk = output[1], .ready = ready[0], .go = go[1]};
+		snprintf(child->name, sizeof(child->name), "%s", spec->name);
+		ready[0] = go[1] = -1;
 	}
-	if (pipe2(talk, O_CLOEXEC) ||
-	    (spec->sync && (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))))
-		goto out;
-	fcntl(talk[0], F_SETFL, O_NONBLOCK);
-	pid_t pid = child_fork(spec->death_signal, true);
-
-	if (pid < 0)
-		goto out;
-	if (pid == 0)
-		become(spec, children, talk[1], (int[2]){go[0], ready[1]});
-	child = &children->list[children->count++];
-	*child = (struct subprocess){.pid = pid, .talk = talk[0], .ready = ready[0], .go = go[1]};
-	snprintf(child->name, sizeof(child->name), "%s", spec->name);
-	talk[0] = ready[0] = go[1] = -1;
-out:;
-	int error = errno;
-
 	for (unsigned i = 0; i < 2; i++) {
-		close_fd(&talk[i]);
 		close_fd(&ready[i]);
 		close_fd(&go[i]);
 	}
-	errno = error;
+	if (!child)
+		errno = -pid;
 	return child;
 }
 
@@ -223,7 +187,7 @@ static void reap(struct subprocess *child)
 	/* The group id cannot be used again while its leader is a zombie, so kill the remaining
 	 * processes of the group before reaping the leader. */
 	kill(-child->pid, SIGKILL);
-	waitpid(child->pid, &child->status, 0);
+	child->status = child_wait(child->pid);
 	child->ended = true;
 	listen_to(child);
 	close_fd(&child->ready);

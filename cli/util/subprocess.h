@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "common/child.h"
 #include "common/nodes.h"
 
 #define CHILDREN                                                                                   \
@@ -55,17 +56,10 @@ struct child_spec {
 	int death_signal;		/* signal from the kernel when the parent dies */
 };
 
-/*
- * Forks as fork(2) does. The child gets `death_signal` (0: none) when this process dies, has the
- * signal handlers of before stop_begin() (interrupt.h), and with leads_group is a process group of
- * its own. Buffered output is written first, so that the child does not write it again.
- */
-pid_t child_fork(int death_signal, bool leads_group);
-
 /* Opens the process group: blocks the signals and makes `children` empty. Returns 0 or an error. */
 int process_group_open(struct process_group *children);
 /* Starts a child, whose name is copied. Returns the child, valid until process_group_empty(), or
- * NULL with errno (EMFILE: CHILDREN are there). A failed exec shows as exit code 126 or 127. */
+ * NULL with errno (EMFILE: CHILDREN are there). */
 struct subprocess *process_group_start(struct process_group *children,
 				       const struct child_spec *spec);
 /*

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "common/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/wait.h"
+
+/* Pipes of a program that starts, by their place. stdin is never a pipe, so its place has the one
+ * on which the child reports that exec has failed; a successful exec closes it. */
+#define PIPES 3
+#define REPORT STDIN_FILENO
+#define READ_END 0
+#define WRITE_END 1
+
+/* Sets all signals that have a handler to their default. */
+static void drop_handlers(void)
+{
+	struct sigaction action;
+
+	for (int number = 1; number < NSIG; number++)
+		if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			signal(number, SIG_DFL);
+}
+
+pid_t child_fork(int death_signal, bool leads_group)
+{
+	pid_t parent = getpid(), pid;
+	sigset_t all, before;
+
+	signal(SIGCHLD, SIG_DFL);
+	fflush(NULL);
+	/* A signal that arrives in the child before drop_handlers() has to wait. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	pid = fork();
+	/* Called in parent and child, so that the group exists whichever of them runs first. */
+	if (pid >= 0 && leads_group)
+		setpgid(pid, pid);
+	if (pid == 0) {
+		drop_handlers();
+		prctl(PR_SET_PDEATHSIG, death_signal);
+		/* If the parent has died before prctl(), no signal will arrive. */
+		if (getppid() != parent)
+			_exit(126);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
+static void close_ends(int pipes[PIPES][2], int end)
+{
+	for (int i = 0; i < PIPES; i++)
+		if (pipes[i][end] >= 0)
+			close(pipes[i][end]);
+}
+
+static int open_pipes(const struct child_program *program, int pipes[PIPES][2])
+{
+	for (int i = 0; i < PIPES; i++) {
+		if (i != REPORT && program->stdio[i] != CHILD_PIPE)
+			continue;
+		if (pipe2(pipes[i], O_CLOEXEC))
+			return -errno;
+		if (i != REPORT)
+			fcntl(pipes[i][READ_END], F_SETFL, O_NONBLOCK);
+	}
+	return 0;
+}
+
+/* Gives the forked child what the program is to start with. Returns false with errno on an
+ * error. */
+static bool prepare(const struct child_program *program, int pipes[PIPES][2])
+{
+	const char *const *setting = program->environment;
+	sigset_t none;
+
+	for (int i = 0; i < 3; i++) {
+		int from = program->stdio[i];
+
+		if (from == CHILD_NULL)
+			from = open("/dev/null", O_RDWR | O_CLOEXEC);
+		else if (from == CHILD_PIPE)
+			from = pipes[i][WRITE_END];
+		/* An inherited stream may be closed, and stays so. */
+		if (from != i && dup2(from, i) < 0)
+			return false;
+	}
+	/* putenv() of a name without '=' removes the variable. */
+	for (; setting && *setting; setting++)
+		if (putenv((char *)(uintptr_t)*setting))
+			return false;
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+}
+
+/* Turns the forked child into the program. Does not return: ends by exec or exit. */
+static _Noreturn void become(const struct child_program *program, int pipes[PIPES][2])
+{
+	int error;
+
+	if (prepare(program, pipes))
+		execvp(program->argv[0], (char *const *)(uintptr_t)program->argv);
+	error = -errno;
+	_exit(write(pipes[REPORT][WRITE_END], &error, sizeof(error)) < 0 ? 126 : 127);
+}
+
+/* Waits until the child has called exec. Returns 0, or the error that the child reports. */
+static int exec_error(int from)
+{
+	int error = 0;
+
+	return TEMP_FAILURE_RETRY(read(from, &error, sizeof(error))) < 0 ? -errno : error;
+}
+
+pid_t child_start(const struct child_program *program, int output[2])
+{
+	int pipes[PIPES][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+	int error = open_pipes(program, pipes);
+	pid_t pid = -1;
+
+	if (!error) {
+		pid = child_fork(program->death_signal, program->leads_group);
+		if (pid == 0)
+			become(program, pipes);
+		error = pid < 0 ? -errno : 0;
+	}
+	close_ends(pipes, WRITE_END);
+	if (!error) {
+		error = exec_error(pipes[REPORT][READ_END]);
+		if (error)
+			child_wait(pid);
+	}
+	for (int i = STDOUT_FILENO; !error && output && i < PIPES; i++) {
+		output[i - STDOUT_FILENO] = pipes[i][READ_END];
+		pipes[i][READ_END] = -1;
+	}
+	close_ends(pipes, READ_END);
+	return error ? error : pid;
+}
+
+int child_wait(pid_t pid)
+{
+	int status;
+
+	return TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0 ? -errno : status;
+}
+
+/* Reads until all writers have closed the pipe. Returns 0 or an error of child_collect(). */
+static int read_all(int from, uint64_t deadline, char *out, size_t size)
+{
+	size_t used = 0;
+
+	while (used + 1 < size) {
+		int ready = poll_one_ns(from, POLLIN, deadline);
+		ssize_t n;
+
+		if (ready <= 0)
+			return ready ? ready : -ETIMEDOUT;
+		n = TEMP_FAILURE_RETRY(read(from, out + used, size - used - 1));
+		if (n <= 0)
+			return n ? -errno : 0;
+		used += (size_t)n;
+		out[used] = '\0';
+	}
+	return -EFBIG;
+}
+
+static int await_end(pid_t pid, uint64_t deadline)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), ready;
+
+	if (pidfd < 0)
+		return -errno;
+	ready = poll_one_ns(pidfd, POLLIN, deadline);
+	close(pidfd);
+	return ready > 0 ? 0 : ready ? ready : -ETIMEDOUT;
+}
+
+int child_collect(const struct child_program *program, uint64_t deadline, char *out, size_t size)
+{
+	struct child_program started = *program;
+	int output[2], error, status;
+	pid_t pid;
+
+	out[0] = '\0';
+	started.stdio[STDOUT_FILENO] = CHILD_PIPE;
+	started.death_signal = SIGKILL;
+	started.leads_group = true;
+	pid = child_start(&started, output);
+	if (pid < 0)
+		return pid;
+	error = read_all(output[0], deadline, out, size);
+	if (!error)
+		error = await_end(pid, deadline);
+	close(output[0]);
+	/* The child has not been reaped yet, so its pid still names its process group. */
+	kill(-pid, SIGKILL);
+	status = child_wait(pid);
+	return error ? error : status;
+}
