@@ -12,7 +12,6 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "channel/agent_abi.h"
@@ -20,20 +19,13 @@
 #include "channel/protocol.h"
 #include "cli/util/command.h"
 #include "cli/util/read_files.h"
+#include "common/child.h"
 #include "common/parse.h"
+#include "common/wait.h"
 
 #define ROCR "libhsa-runtime64.so.1"
 #define OUTPUT_BYTES 8192 /* bytes kept of a program's output */
 #define DIR_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
-
-/* Runs in a child: prints what the dynamic linker loads for kfdsched with `library` preloaded. */
-static void trace_library(const char *library, int out)
-{
-	if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0 ||
-	    setenv("LD_PRELOAD", library, 1) || setenv("LD_TRACE_LOADED_OBJECTS", "1", 1))
-		return;
-	execl("/proc/self/exe", "kfdsched", NULL);
-}
 
 /*
  * Starts kfdsched with `library` preloaded and LD_TRACE_LOADED_OBJECTS set: the dynamic linker then
@@ -43,28 +35,17 @@ static void trace_library(const char *library, int out)
  */
 static int query_linker(const char *library, char output[OUTPUT_BYTES])
 {
-	size_t used = 0;
-	int fds[2], rc;
-	ssize_t n;
-	pid_t pid;
+	char preload[PATH_MAX + 16];
+	const struct child_program program = {
+		.argv = (const char *const[]){"/proc/self/exe", NULL},
+		.environment = (const char *const[]){preload, "LD_TRACE_LOADED_OBJECTS=1", NULL},
+		.stdio = {CHILD_NULL, CHILD_PIPE, STDOUT_FILENO},
+	};
+	int rc;
 
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
-	pid = fork();
-	rc = pid < 0 ? -errno : 0;
-	if (pid == 0) {
-		trace_library(library, fds[1]);
-		_exit(127);
-	}
-	close(fds[1]);
-	while (used < OUTPUT_BYTES - 1 &&
-	       (n = read(fds[0], output + used, OUTPUT_BYTES - 1 - used)) > 0)
-		used += (size_t)n;
-	output[used] = '\0';
-	close(fds[0]);
-	while (!rc && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return rc;
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", library);
+	rc = child_collect(&program, WAIT_FOREVER, output, OUTPUT_BYTES);
+	return rc < 0 && rc != -EFBIG ? rc : 0;
 }
 
 /* Checks whether the dynamic linker can load the library with all its dependencies. If not, writes

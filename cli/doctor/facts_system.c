@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "cli/util/daemon_query.h"
 #include "cli/util/read_files.h"
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/own_names.h"
 #include "common/proc.h"
@@ -23,16 +25,14 @@
 int doctor_in_child(int (*function)(const struct doctor_facts *facts),
 		    const struct doctor_facts *facts)
 {
+	pid_t child = child_fork(SIGKILL, false);
 	int status;
-	pid_t child = fork();
 
 	if (child == 0)
 		_exit(function(facts));
-	if (child < 0)
+	status = child < 0 ? -1 : child_wait(child);
+	if (status < 0)
 		return -1;
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 }
 
