@@ -49,6 +49,11 @@ files '\.[ch]$' | { grep -Ev '^(common/(wait\.c|stderr\.h)|sim/host/time/.*|sim/
 	xargs -r grep -nE '\<(nanosleep|clock_nanosleep|usleep|sleep|thrd_sleep|poll|ppoll|select|pselect)\((\)|[^2])' /dev/null |
 	{ grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|//)|\| jq ' || true; } |
 	none "common/wait.h waits" || status=1
+# The one place where kfdsched starts processes.
+files '^cli/.*\.[ch]$' |
+	xargs -r grep -nE '\<(v?fork|clone|posix_spawnp?|popen|system) ?\(' /dev/null |
+	{ grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|//)' || true; } |
+	none "common/child.h starts processes" || status=1
 ci/check_layers.py || status=1
 # Two at a time, because each script is checked together with the files that it reads.
 files '(\.sh|^\.ci/run|^ci/[^.]*)$' | xargs -r -P 2 -n 40 shellcheck || status=1
