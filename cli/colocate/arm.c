@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "cli/colocate/result.h"
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
 #include "cli/output/progress.h"
 #include "common/allocate.h"
 #include "common/clock.h"

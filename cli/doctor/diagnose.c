@@ -68,17 +68,17 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 
 /* Writes the pids of the processes to examine to `pids`, which has room for all of the container:
  * the one with pid job->pid in it, or if that is 0 all that use a GPU. Returns their number. */
-static size_t choose(const struct job *job, const struct selection *selection, pid_t *pids)
+static size_t choose(const struct job *job, const struct snapshot *snapshot, pid_t *pids)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < selection->count; i++) {
-		const struct selected_process *selected = &selection->list[i];
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const struct snapshot_process *process = snapshot->processes[i];
 
-		if (job->pid ? process_pid_inside(&selected->identity) == job->pid
-			     : selected->gpu == PROCESS_GPU_YES &&
-				       !process_is_ours(selected->identity.pid))
-			pids[count++] = selected->identity.pid;
+		if (job->pid ? process_pid_inside(&process->identity) == job->pid
+			     : process->gpu == PROCESS_GPU_YES &&
+				       !process_is_ours(process->identity.pid))
+			pids[count++] = process->identity.pid;
 	}
 	return count;
 }
@@ -86,19 +86,19 @@ static size_t choose(const struct job *job, const struct selection *selection, p
 /* Finds the processes of the container and examines them. */
 static int report_container(struct job *job)
 {
-	const struct selection_criteria criteria = {.container = job->container,
-						    .socket = job->socket};
-	struct selection selection;
-	int code = selection_read(&cmd_diagnose, &selection, &criteria, job->names);
-	pid_t *pids;
+	const struct snapshot_request request = {
+		.scope = SNAPSHOT_SEARCH_ALL, .container = job->container, .names = job->names};
+	struct snapshot_reader *reader = snapshot_open(job->socket);
+	const struct snapshot *snapshot = select_read(&cmd_diagnose, reader, &request);
+	pid_t *pids = allocate(snapshot ? snapshot->count : 0, sizeof(*pids));
 	size_t count;
+	int code;
 
-	if (code != CLI_GO_ON)
-		return code;
-	pids = allocate(selection.count, sizeof(*pids));
-	if (!selection.count)
+	if (!snapshot)
+		code = CLI_FAILED;
+	else if (!snapshot->count)
 		code = select_no_container(&cmd_diagnose, job->container, job->names);
-	else if ((count = choose(job, &selection, pids)) > 0)
+	else if ((count = choose(job, snapshot, pids)) > 0)
 		code = report(job, pids, count);
 	else if (job->pid)
 		code = cli_failed(&cmd_diagnose, "container %s has no process %d", job->container,
@@ -106,10 +106,10 @@ static int report_container(struct job *job)
 	else
 		code = cli_failed(
 			&cmd_diagnose, "none of the %zu processes of container %s uses a GPU%s",
-			selection.count, job->container,
-			selection.hidden ? ", as far as this user can see: run this as root" : "");
+			snapshot->count, job->container,
+			snapshot->hidden ? ", as far as this user can see: run this as root" : "");
 	free(pids);
-	selection_free(&selection);
+	snapshot_close(reader);
 	return code;
 }
 

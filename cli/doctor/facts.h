@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/observation.h"
 #include "cli/inspect/process.h"
 #include "common/nodes.h"
 #include "kfd/reason.h"

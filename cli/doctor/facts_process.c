@@ -19,8 +19,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/process.h"
+#include "cli/inspect/snapshot.h"
 #include "cli/inspect/sources.h"
 #include "cli/util/read_files.h"
 #include "common/allocate.h"
@@ -492,16 +491,18 @@ int doctor_collect_named(struct doctor_named *named, pid_t pid)
 int doctor_collect_queues(struct doctor_facts *facts, const char *socket)
 {
 	struct doctor_named *named = &facts->named;
-	const struct observe_options options = {.pid = named->identity.pid, .socket = socket};
-	struct observer *observer;
+	const struct snapshot_request request = {
+		.pids = &named->identity.pid, .count = 1, .sources = OBSERVE_ALL};
 
 	if (!named->identity.pid)
 		return -EACCES;
 	if (!doctor_is_dead(named)) {
-		observer = observe_open(&options);
-		/* The result needs no check: errors of the sources are in the observation. */
-		observe_sample(observer, &named->seen);
-		observe_close(observer);
+		struct snapshot_reader *reader = snapshot_open(socket);
+		struct snapshot_process *process = snapshot_read(reader, &request)->processes[0];
+
+		named->seen = process->seen;
+		process->seen = (struct observation){0};
+		snapshot_close(reader);
 	}
 	/* The process may have ended meanwhile, and another one may have its number. */
 	return process_is(&named->identity) ? 0 : -ESRCH;

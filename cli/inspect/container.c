@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/inspect/inspect.h"
 #include "common/allocate.h"
 #include "common/proc.h"
 #include "common/proc_file.h"

@@ -20,7 +20,7 @@
 
 #include <sys/types.h>
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/observation.h"
 #include "kfd/topology.h"
 
 struct debugfs_copy {

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/inspect/inspect.h"
 #include "common/proc.h"
 #include "common/text.h"
 

@@ -90,6 +90,14 @@ const char *process_state_name(char state);
  * process is in no container. */
 pid_t process_pid_inside(const struct process_identity *identity);
 
+/*
+ * Translates a pid of the caller's pid namespace into the driver's numbering (the host's pid).
+ * Returns 0 if it cannot be known from here: /sys/class/kfd/kfd/proc uses the initial pid
+ * namespace, and the caller is in another one. A daemon in the initial namespace may know the pid.
+ */
+pid_t observe_host_pid(pid_t pid);
+/* Returns true if the caller is in the pid namespace whose pids the driver uses. */
+bool observe_names_match(void);
 /* Returns true if the pid still belongs to the same process. */
 bool process_is(const struct process_identity *identity);
 

@@ -11,11 +11,9 @@
 #include "cli/inspect/debugfs.h"
 #include "cli/inspect/sources.h"
 #include "common/allocate.h"
-#include "common/clock.h"
 
 #define DEBUGFS "/sys/kernel/debug"
-#define SHARED_NS 200000000u /* 200 ms: age up to which a shared text is used again */
-#define TEXT_FIRST 65536u    /* first size of the buffer, bytes */
+#define TEXT_FIRST 65536u /* first size of the buffer, bytes */
 /* Limit of the length of a text; a longer one is refused (-EFBIG), because it is not the driver's.
  * A process with 1024 queues on eight XCCs needs 46 MB. */
 #define TEXT_MAX (1024u << 20)
@@ -23,15 +21,13 @@
 struct debugfs_file_text {
 	char *at;
 	size_t bytes, room;
-	bool there;  /* the last reading succeeded, so the text is valid */
-	uint64_t ns; /* CLOCK_MONOTONIC of that reading */
+	bool there; /* the text was read since source_debugfs_renew() */
 };
 
 struct source_debugfs {
 	struct debugfs_file_text mqds, hqds;
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
 	size_t n_gpus;
-	bool shared;
 };
 
 struct source_debugfs *source_debugfs_new(void)
@@ -39,10 +35,9 @@ struct source_debugfs *source_debugfs_new(void)
 	return allocate(1, sizeof(struct source_debugfs));
 }
 
-struct source_debugfs *source_debugfs_share(struct source_debugfs *debugfs)
+void source_debugfs_renew(struct source_debugfs *debugfs)
 {
-	debugfs->shared = true;
-	return debugfs;
+	debugfs->mqds.there = debugfs->hqds.there = false;
 }
 
 void source_debugfs_free(struct source_debugfs *debugfs)
@@ -125,9 +120,8 @@ static int read_text(struct source_debugfs *debugfs, const char *name,
 	char path[64];
 	int fd, r;
 
-	if (debugfs->shared && text->there && clock_ns() - text->ns < SHARED_NS)
+	if (text->there)
 		return 0;
-	text->there = false;
 	snprintf(path, sizeof(path), DEBUGFS "/kfd/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -137,7 +131,6 @@ static int read_text(struct source_debugfs *debugfs, const char *name,
 	if (r)
 		return no_file(name, -r, why);
 	text->there = true;
-	text->ns = clock_ns();
 	/* Read the topology again, too: a change of the partition mode changes the nodes. */
 	debugfs->n_gpus = topology_gpus(debugfs->gpus, TOPOLOGY_GPUS);
 	return 0;

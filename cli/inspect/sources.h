@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of the sources, one file each, for inspect.c and kfdsched top.
+ * The readers of the sources, one file each, and the observer, which queries all of them about one
+ * process. Used by snapshot.c and kfdsched top.
  *
  * Each reader adds the queues of the process to *out, which the caller has cleared, with itself as
  * the source of every value. Unless stated otherwise it returns 0, or a negative errno with a
@@ -14,7 +15,7 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/observation.h"
 
 #define WHY char why[static OBSERVE_WHY]
 
@@ -81,12 +82,13 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 struct source_debugfs;
 struct source_debugfs *source_debugfs_new(void);
 void source_debugfs_free(struct source_debugfs *debugfs); /* NULL is allowed */
-/* Makes the readers reuse a text that was read within the last 200 ms. Returns `debugfs`. */
-struct source_debugfs *source_debugfs_share(struct source_debugfs *debugfs);
+/* Drops the texts. The next call of source_mqds() and source_hqds() reads them again, and further
+ * calls use what it has read. */
+void source_debugfs_renew(struct source_debugfs *debugfs);
 int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
-/* Returns the last text of OBSERVE_MQD or OBSERVE_HQD, NUL-terminated, and its length; NULL (and
- * *bytes unchanged) if the last reading failed or there was none. Valid until the next reading. */
+/* Returns the text of OBSERVE_MQD or OBSERVE_HQD, NUL-terminated, and its length; NULL (and *bytes
+ * unchanged) if it was not read since source_debugfs_renew(). Valid until then. */
 const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
 				size_t *bytes);
 
@@ -99,5 +101,29 @@ void observe_backlog(struct observe_list *list);
 /* Sets OBSERVE_HQDS, the number of slots, to 0 for each queue with a known ring that was found in
  * no slot. To be called only if all slots were read: then such a queue is not on the GPU now. */
 void observe_none_active(struct observe_list *list);
+
+/* ---- all sources of one process (observer.c) ---- */
+
+/* What the observers of a snapshot have in common. */
+struct observe_context {
+	const char *socket;		   /* the daemon's; NULL: libkfdsched's default */
+	bool daemon_checked, other_daemon; /* checked: whether the daemon is in another namespace */
+	struct source_debugfs *debugfs;
+};
+
+struct observer;
+
+/* Opens an observer of the process. `context` must stay valid until observer_close(). */
+struct observer *observer_open(pid_t pid, struct observe_context *context);
+void observer_close(struct observer *observer); /* NULL is allowed */
+/*
+ * Queries all `sources` (OBSERVE_BIT()s) and joins their results in *out; with ids_only, the first
+ * one that has data (struct snapshot_request).
+ *
+ * Returns 0 also if no source has data; see out->result[]. -ESRCH: the process has ended since
+ * observer_open(), or did not exist then; a reused pid is noticed.
+ */
+int observer_sample(struct observer *observer, unsigned sources, bool ids_only,
+		    struct observation *out);
 
 #endif

@@ -75,28 +75,27 @@ static int read_recording(struct side *side)
 /* Prepares to sample a running process. */
 static void open_process(struct side *side, const char *socket)
 {
-	const struct observe_options options = {.pid = side->process.pid, .socket = socket};
-	json_t *nodes = recording_nodes();
+	json_t *nodes;
 
+	side->reader = snapshot_open(socket);
+	nodes = recording_nodes(side->reader);
 	analysis_nodes(&side->analysis, nodes);
 	json_decref(nodes);
-	side->observer = observe_open(&options);
 }
 
 /* Takes one sample of a running process and adds it to the analysis. Returns CLI_DONE; or
  * CLI_FAILED, after one line on stderr, if it has ended or no source reports its queues. */
 static int inspect(struct side *side, double seconds)
 {
-	struct recorded_process process;
+	const struct snapshot_request request = {
+		.pids = &side->process.pid, .count = 1, .sources = OBSERVE_ALL};
+	const struct snapshot_process *seen = snapshot_read(side->reader, &request)->processes[0];
+	struct recorded_process process = recorded_from(seen);
 	const struct recorded_sample sample = {
 		.phase = RECORDED_SAMPLE, .seconds = seconds, .process = &process, .count = 1};
-	int rc = recorded_now(side->observer, &side->process, &side->observation, &process);
 
-	if (rc == -ESRCH)
+	if (seen->ended)
 		return cli_failed(&cmd_compare, "process %d has ended", (int)side->process.pid);
-	if (rc)
-		return cli_failed(&cmd_compare, "cannot read process %d: %s",
-				  (int)side->process.pid, strerror(-rc));
 	if (process.source == OBSERVE_NO_SOURCE)
 		return cli_failed(&cmd_compare, "process %d (%s): no source reports queues: %s",
 				  (int)side->process.pid, side->process.comm, process.unknown);
@@ -377,8 +376,7 @@ static int compare(const struct job *job)
 	if (code == CLI_DONE)
 		compare_sides(job, sides);
 	for (unsigned i = 0; i < 2; i++) {
-		observe_close(sides[i].observer);
-		observation_free(&sides[i].observation);
+		snapshot_close(sides[i].reader);
 		analysis_free(&sides[i].analysis);
 	}
 	free(sides);

@@ -80,8 +80,7 @@ struct side {
 	const char *dir;		 /* of the recording; NULL: a process */
 	int exit_code, signal;		 /* of the recorded command; -1: none, or not known */
 	struct process_identity process; /* pid 0: the side is a recording */
-	struct observer *observer;
-	struct observation observation;
+	struct snapshot_reader *reader;	 /* of the process */
 	struct analysis analysis;
 };
 

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/inspect/inspect.h"
-#include "cli/inspect/process.h"
 #include "cli/output/progress.h"
 #include "cli/record/recording.h"
 #include "cli/record/sampling.h"
@@ -35,10 +33,8 @@ struct monitor {
 	const struct cli_command *cmd;
 	struct monitor_options options;
 	struct process_identity process;
-	struct observer *observer;
-	struct observation observation; /* only used for a recording */
-	struct recorded_process now;	/* the last sample for a recording */
-	struct observe_list list;
+	struct snapshot_reader *reader;
+	unsigned sources; /* OBSERVE_BIT()s */
 	struct sampling sampling;
 	struct recorder *recorder;
 	json_t *changes;       /* with options.json: samples that differ from the one before */
@@ -160,66 +156,55 @@ static void print_sample(struct monitor *m)
 /* ---- a sample ---- */
 
 /* Appends a sample to the recording. A failure ends the recording; its message is printed here. */
-static void record(struct monitor *m)
+static void record(struct monitor *m, const struct snapshot_process *process)
 {
-	size_t bytes;
+	struct recorded_process recorded = recorded_from(process);
 	char why[RECORDING_WHY];
 
 	if (!recorder_sample(m->recorder, "sample", seconds_since(m, m->last_ns),
-			     json_pack("[o]", recorded_process_json(&m->now)),
-			     observe_raw(m->observer, OBSERVE_MQD, &bytes),
-			     observe_raw(m->observer, OBSERVE_HQD, &bytes), why))
+			     json_pack("[o]", recorded_process_json(&recorded)),
+			     snapshot_raw(m->reader, OBSERVE_MQD),
+			     snapshot_raw(m->reader, OBSERVE_HQD), why))
 		return;
 	m->has_failed = true;
 	cli_failed(m->cmd, "%s; the samples recorded before are kept", why);
 }
 
-/* Takes a sample: only ids, which is cheap, or for a recording everything that the sources have.
- * Writes the queues to *list and their source to *source; OBSERVE_NO_SOURCE: no source reported
- * any, and m->why has the reason. Returns 0 or -ESRCH. */
-static int inspect(struct monitor *m, const struct observe_list **list, enum observe_source *source)
+/* Reads the process: only the ids of its queues, which is cheap, or for a recording everything that
+ * the sources have. */
+static const struct snapshot_process *inspect(struct monitor *m)
 {
-	int rc;
+	const struct snapshot_request request = {
+		.pids = &m->options.pid,
+		.count = 1,
+		.sources = m->sources,
+		.ids_only = !m->recorder,
+	};
 
-	*list = &m->list;
-	*source = OBSERVE_NO_SOURCE;
-	if (!m->recorder) {
-		rc = observe_ids(m->observer, &m->list, source, m->why);
-		if (rc == 0 || rc == -ESRCH)
-			return rc;
-		m->error = rc;
-		*source = OBSERVE_NO_SOURCE;
-		return 0;
-	}
-	rc = recorded_now(m->observer, &m->process, &m->observation, &m->now);
-	if (rc)
-		return rc;
-	*list = &m->now.queues;
-	*source = m->now.source;
-	if (*source != OBSERVE_NO_SOURCE)
-		return 0;
-	snprintf(m->why, sizeof(m->why), "%s", m->now.unknown);
-	for (unsigned i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
-		if (m->observation.result[i].queried && m->observation.result[i].error)
-			m->error = m->observation.result[i].error;
-	return 0;
+	return snapshot_read(m->reader, &request)->processes[0];
 }
 
 void monitor_sample(struct monitor *m)
 {
+	const struct snapshot_process *process;
 	const struct observe_list *list;
 	enum observe_source source;
+	const char *why;
 
 	m->last_ns = clock_ns();
 	if (m->taken == 0)
 		m->began_ns = m->last_ns;
-	m->ended = inspect(m, &list, &source) != 0;
+	process = inspect(m);
+	m->ended = process->ended;
 	if (m->ended)
 		return;
+	list = observation_queues(&process->seen, &source, &m->error, &why);
+	if (source == OBSERVE_NO_SOURCE)
+		snprintf(m->why, sizeof(m->why), "%s", why);
 	sampling_add(&m->sampling, list, source);
 	m->taken++;
 	if (m->recorder)
-		record(m);
+		record(m, process);
 	/* Until a source has reported queues, there is nothing to print: monitor_open() reports
 	 * that as an error. */
 	if (m->sampling.samples > 0)
@@ -247,27 +232,23 @@ uint64_t monitor_due(const struct monitor *m)
 /* Returns true if sysfs reports the queues of the process. It has ids, nodes, types and sizes, so
  * at short intervals the more expensive sources are left out: the daemon, and the search for the
  * shared memory of the shim among all open files of the process. */
-static bool sysfs_knows(const struct monitor_options *options)
+static bool sysfs_knows(const struct monitor *m)
 {
-	const struct observe_options observe = {
-		.pid = options->pid,
+	const struct snapshot_request request = {
+		.pids = &m->options.pid,
+		.count = 1,
 		.sources = OBSERVE_BIT(OBSERVE_SYSFS),
+		.ids_only = true,
 	};
-	struct observer *observer = observe_open(&observe);
-	struct observe_list list = {0};
-	enum observe_source source;
-	char why[OBSERVE_WHY];
-	bool knows = observe_ids(observer, &list, &source, why) == 0;
 
-	observe_list_free(&list);
-	observe_close(observer);
-	return knows;
+	return snapshot_read(m->reader, &request)->processes[0]->seen.listed != 0;
 }
 
 /* Returns the mask of sources: those of the options, or else those that suit the interval. A
  * recording also needs what only debugfs and the process's memory have. */
-static unsigned sources_of(const struct monitor_options *options)
+static unsigned sources_of(const struct monitor *m)
 {
+	const struct monitor_options *options = &m->options;
 	unsigned sources = options->sources;
 	bool fast = options->interval_us < MONITOR_DAEMON_US;
 
@@ -275,7 +256,7 @@ static unsigned sources_of(const struct monitor_options *options)
 		sources = OBSERVE_BIT(OBSERVE_SYSFS);
 		if (!fast)
 			sources |= OBSERVE_BIT(OBSERVE_DAEMON);
-		if (!fast || !sysfs_knows(options))
+		if (!fast || !sysfs_knows(m))
 			sources |= OBSERVE_BIT(OBSERVE_SHM) | OBSERVE_BIT(OBSERVE_MQD);
 	}
 	if (options->record)
@@ -285,19 +266,19 @@ static unsigned sources_of(const struct monitor_options *options)
 }
 
 /* Makes the recording's directory and writes its first line. */
-static int start_recording(struct monitor *m, unsigned sources)
+static int start_recording(struct monitor *m)
 {
 	json_t *names = json_array();
 	char why[RECORDING_WHY];
 
 	for (enum observe_source s = OBSERVE_NO_SOURCE + 1; s < OBSERVE_SOURCES; s++)
-		if (sources & OBSERVE_BIT(s))
+		if (m->sources & OBSERVE_BIT(s))
 			json_array_append_new(names, json_string(observe_source_name(s)));
 	json_t *head = json_pack("{s:s,s:I,s:s,s:n,s:I,s:o,s:o}", "made_by", "monitor", "pid",
 				 (json_int_t)m->options.pid, "comm", m->process.comm, "command",
 				 "interval_us", (json_int_t)m->options.interval_us, "sources",
 				 names, "gpu_processes", gpu_users_now(m->options.socket));
-	int rc = recorder_open(m->options.record, head, &m->recorder, why);
+	int rc = recorder_open(m->options.record, head, m->reader, &m->recorder, why);
 
 	json_decref(head);
 	return rc ? cli_failed(m->cmd, "%s", why) : CLI_DONE;
@@ -306,9 +287,7 @@ static int start_recording(struct monitor *m, unsigned sources)
 static void release(struct monitor *m)
 {
 	recorder_close(m->recorder);
-	observe_close(m->observer);
-	observation_free(&m->observation);
-	observe_list_free(&m->list);
+	snapshot_close(m->reader);
 	sampling_free(&m->sampling);
 	json_decref(m->changes);
 	free(m);
@@ -328,11 +307,6 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 		 struct monitor **out)
 {
 	struct monitor *m = allocate(1, sizeof(*m));
-	const struct observe_options observe = {
-		.pid = options->pid,
-		.sources = sources_of(options),
-		.socket = options->socket,
-	};
 	int code;
 
 	*out = NULL;
@@ -346,8 +320,9 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 	code = select_process(cmd, options->pid, &m->process);
 	if (code == CLI_GO_ON) {
 		m->changes = json_array();
-		m->observer = observe_open(&observe);
-		code = options->record ? start_recording(m, observe.sources) : CLI_DONE;
+		m->reader = snapshot_open(options->socket);
+		m->sources = sources_of(m);
+		code = options->record ? start_recording(m) : CLI_DONE;
 	}
 	if (code == CLI_DONE) {
 		monitor_sample(m);

@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/process.h"
 #include "cli/record/recording.h"
 #include "cli/util/child_output.h"
 #include "cli/util/gpus.h"
@@ -33,19 +31,11 @@
  * the driver notices the end of a process late. */
 #define GONE_NS UINT64_C(2000000000)
 
-/* A process whose queues are sampled until it ends. */
-struct watched {
-	struct observer *observer;
-	struct process_identity process;
-};
-
 struct session {
 	const struct record_options *options;
 	struct recorder *recorder;
 	struct child_output output;
-	struct watched list[PROCESSES];
-	size_t count;
-	struct observation observation;
+	struct snapshot_reader *reader;
 	uint64_t began_ns;
 	char why[RECORDING_WHY];
 	bool has_failed; /* the recording could not be written */
@@ -60,91 +50,57 @@ static double seconds_now(const struct session *s)
 
 /* ---- one sample ---- */
 
-/* Samples one process and appends the result to the array `processes`. Returns the number
- * of its queues. */
-static size_t inspect(struct session *s, struct watched *w, json_t *processes)
+/* Lists the processes of the command that use a GPU: its descendants, also those that have the
+ * device open but no queue yet. Returns their number. */
+static size_t list_descendants(const struct session *s, pid_t *out)
 {
-	struct recorded_process now;
-
-	if (recorded_now(w->observer, &w->process, &s->observation, &now))
-		return 0;
-	json_array_append_new(processes, recorded_process_json(&now));
-	return now.queues.count;
-}
-
-/* Updates the list of sampled processes: removes those that have ended, adds those of
- * `pids` that are new. */
-static void watch(struct session *s, const pid_t *pids, size_t count)
-{
-	size_t n_valid = 0;
-
-	for (size_t i = 0; i < s->count; i++) {
-		if (process_is(&s->list[i].process))
-			s->list[n_valid++] = s->list[i];
-		else
-			observe_close(s->list[i].observer);
-	}
-	s->count = n_valid;
-	for (size_t i = 0; i < count; i++) {
-		/* cppcheck-suppress uninitvar; gpu_processes() has written `count` of them */
-		const struct observe_options observe = {.pid = pids[i],
-							.socket = s->options->socket};
-		struct watched w = {0};
-		bool known = false;
-
-		for (size_t k = 0; k < s->count; k++)
-			known = known || s->list[k].process.pid == pids[i];
-		if (known || s->count == PROCESSES || process_identify(pids[i], &w.process))
-			continue;
-		w.observer = observe_open(&observe);
-		s->list[s->count++] = w;
-	}
-}
-
-/* Lists the processes that use a GPU: if `own` is set, only descendants of the command, also those
- * that have the device open but no queue yet; else all. Returns their number. */
-static size_t list_processes(const struct session *s, bool own, pid_t *out)
-{
+	int n = descendants_of(getpid(), out, PROCESSES);
 	struct gpu_processes users;
 	size_t n_valid = 0;
 
 	gpu_processes_read(OBSERVE_ALL, s->options->socket, &users);
-	if (own) {
-		int n = descendants_of(getpid(), out, PROCESSES);
-
-		for (int i = 0; i < n; i++)
-			if (gpu_processes_has(&users, out[i]) ||
-			    kfd_device_opened_by(out[i], UINT_MAX) == 1)
-				out[n_valid++] = out[i];
-	} else {
-		n_valid = users.count < PROCESSES ? users.count : PROCESSES;
-		memcpy(out, users.pid, n_valid * sizeof(*out));
-	}
+	for (int i = 0; i < n; i++)
+		if (gpu_processes_has(&users, out[i]) ||
+		    kfd_device_opened_by(out[i], UINT_MAX) == 1)
+			out[n_valid++] = out[i];
 	gpu_processes_free(&users);
 	return n_valid;
 }
 
-/* Takes one sample of phase `phase`. After a write error s->has_failed is set, and no more
- * samples are taken. */
+/* Appends the processes of the snapshot that have not ended. Returns the number of their queues. */
+static size_t append_processes(const struct snapshot *snapshot, json_t *out)
+{
+	size_t queues = 0;
+
+	for (size_t i = 0; i < snapshot->count; i++) {
+		struct recorded_process process = recorded_from(snapshot->processes[i]);
+
+		if (snapshot->processes[i]->ended)
+			continue;
+		json_array_append_new(out, recorded_process_json(&process));
+		queues += process.queues.count;
+	}
+	return queues;
+}
+
+/* Takes one sample of phase `phase`: of the command's processes (own), or of all that use a GPU.
+ * After a write error s->has_failed is set, and no more samples are taken. */
 static void sample(struct session *s, const char *phase, bool own)
 {
 	json_t *processes = json_array();
 	pid_t pids[PROCESSES];
 	double seconds = seconds_now(s);
-	const char *mqds = NULL, *hqds = NULL;
-	size_t queues = 0, bytes;
-
-	watch(s, pids, list_processes(s, own, pids));
-	for (size_t i = 0; i < s->count; i++) {
-		queues += inspect(s, &s->list[i], processes);
-		if (!mqds)
-			mqds = observe_raw(s->list[i].observer, OBSERVE_MQD, &bytes);
-		if (!hqds)
-			hqds = observe_raw(s->list[i].observer, OBSERVE_HQD, &bytes);
-	}
+	const struct snapshot_request request = {
+		.pids = own ? pids : NULL,
+		.count = own ? list_descendants(s, pids) : 0,
+		.sources = OBSERVE_ALL,
+	};
+	size_t queues = append_processes(snapshot_read(s->reader, &request), processes);
 	size_t seen = json_array_size(processes);
 
-	if (recorder_sample(s->recorder, phase, seconds, processes, mqds, hqds, s->why)) {
+	if (recorder_sample(s->recorder, phase, seconds, processes,
+			    snapshot_raw(s->reader, OBSERVE_MQD),
+			    snapshot_raw(s->reader, OBSERVE_HQD), s->why)) {
 		s->has_failed = true;
 		cli_failed(&cmd_record,
 			   "%s; the samples recorded before are kept, and the command continues",
@@ -157,13 +113,6 @@ static void sample(struct session *s, const char *phase, bool own)
 	fprintf(stderr, "%s: [%3.0fs] %s: %zu process%s, %zu queue%s\n", s->options->prefix,
 		seconds, own ? "sample" : phase, seen, seen == 1 ? "" : "es", queues,
 		queues == 1 ? "" : "s");
-}
-
-static void forget(struct session *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		observe_close(s->list[i].observer);
-	s->count = 0;
 }
 
 /* ---- course of a recording ---- */
@@ -191,7 +140,7 @@ static int open_dir(struct session *s)
 				 "comm", "command", command_json(s->options->command),
 				 "interval_us", (json_int_t)s->options->interval_us, "sources",
 				 sources, "gpu_processes", gpu_users_now(s->options->socket));
-	int rc = recorder_open(s->options->dir, head, &s->recorder, s->why);
+	int rc = recorder_open(s->options->dir, head, s->reader, &s->recorder, s->why);
 
 	json_decref(head);
 	return rc ? cli_failed(&cmd_record, "%s", s->why) : CLI_DONE;
@@ -324,10 +273,10 @@ int record_command(const struct record_options *options)
 
 	s->options = options;
 	s->began_ns = clock_ns();
+	s->reader = snapshot_open(options->socket);
 	code = stop_begin(&cmd_record) ? CLI_FAILED : open_dir(s);
 	if (code == CLI_DONE) {
 		sample(s, "baseline", false);
-		forget(s);
 		code = s->has_failed ? CLI_FAILED : start(s);
 	}
 	if (code == CLI_DONE) {
@@ -336,7 +285,6 @@ int record_command(const struct record_options *options)
 
 		child_output_stop(&s->output);
 		child_output_finish(&s->output);
-		forget(s);
 		if (!s->has_failed) {
 			wait_until_gone(s);
 			sample(s, "final", false);
@@ -350,8 +298,7 @@ int record_command(const struct record_options *options)
 		else if (!stopped)
 			code = cli_exit_code(s->output.status);
 	}
-	forget(s);
-	observation_free(&s->observation);
+	snapshot_close(s->reader);
 	recorder_close(s->recorder);
 	free(s);
 	return code;

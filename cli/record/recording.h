@@ -16,8 +16,7 @@
 
 #include <jansson.h>
 
-#include "cli/inspect/inspect.h"
-#include "cli/inspect/process.h"
+#include "cli/inspect/snapshot.h"
 
 #define RECORDING_VERSION 1
 #define RECORDING_WHY 384 /* room for an explanation with a path */
@@ -43,23 +42,20 @@ struct recorder;
 /*
  * Creates directory `dir` with mode 0700, because a recording contains addresses in the memory of
  * processes. An existing directory is used if it is empty. Writes the first line of the index: the
- * keys of `head` (borrowed), the version, and the nodes of this machine.
+ * keys of `head` (borrowed), the version, and the nodes of this machine, read by `reader`.
  *
  * Returns 0, -EEXIST if the directory is not empty, or another negative errno.
  */
-int recorder_open(const char *dir, json_t *head, struct recorder **out, char why[RECORDING_WHY]);
+int recorder_open(const char *dir, json_t *head, struct snapshot_reader *reader,
+		  struct recorder **out, char why[RECORDING_WHY]);
 void recorder_close(struct recorder *recorder); /* NULL is allowed */
 /* Creates file `name` in the directory, with mode 0600. Returns its fd, which the caller closes, or
  * a negative errno. */
 int recorder_file(struct recorder *recorder, const char *name, char why[RECORDING_WHY]);
 
-/*
- * Samples a running process. Fills *out, whose queues are borrowed from the observation: the merged
- * queues, and as their source the most trusted one that listed queue ids; without such a source the
- * queues of debugfs mqds, which have no ids. Returns 0, or an error as observe_sample() does.
- */
-int recorded_now(struct observer *observer, const struct process_identity *process,
-		 struct observation *observation, struct recorded_process *out);
+/* Returns a process of a snapshot and its queues (observation_queues()), which are borrowed from
+ * it. */
+struct recorded_process recorded_from(const struct snapshot_process *process);
 /* Returns a process and its queues as JSON, as recorder_sample() writes them. */
 json_t *recorded_process_json(const struct recorded_process *process);
 /* Writes one sample: the files with the raw debugfs texts `mqds` and `hqds` (each can be NULL, and
@@ -112,7 +108,7 @@ const json_t *recording_ended(const struct recording *recording);
 /* Returns the number of lines so far that could not be read. */
 size_t recording_damaged(const struct recording *recording);
 /* Returns the GPUs of this machine as JSON, as the first line of a recording has them. */
-json_t *recording_nodes(void);
+json_t *recording_nodes(struct snapshot_reader *reader);
 
 /*
  * Returns the processes that use a GPU now, as a recording keeps them from its begin and its end:

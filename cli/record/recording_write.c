@@ -8,15 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "cli/record/recording.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "common/allocate.h"
 #include "common/json_util.h"
-#include "kfd/topology.h"
 
 /* The last raw text of one debugfs file. A new file is written only when the text has changed. */
 struct raw {
@@ -34,10 +31,10 @@ struct recorder {
 
 /* ---- nodes of this machine ---- */
 
-json_t *recording_nodes(void)
+json_t *recording_nodes(struct snapshot_reader *reader)
 {
-	struct topology_gpu gpus[TOPOLOGY_GPUS];
-	size_t count = topology_gpus(gpus, TOPOLOGY_GPUS);
+	size_t count;
+	const struct topology_gpu *gpus = snapshot_gpus(reader, &count);
 	json_t *nodes = json_array();
 
 	for (size_t i = 0; i < count; i++) {
@@ -175,7 +172,8 @@ static int write_line(struct recorder *r, const json_t *line, char why[RECORDING
 	return rc;
 }
 
-int recorder_open(const char *dir, json_t *head, struct recorder **out, char why[RECORDING_WHY])
+int recorder_open(const char *dir, json_t *head, struct snapshot_reader *reader,
+		  struct recorder **out, char why[RECORDING_WHY])
 {
 	struct recorder *r;
 	json_t *line;
@@ -199,7 +197,7 @@ int recorder_open(const char *dir, json_t *head, struct recorder **out, char why
 	if (rc == 0) {
 		line = json_pack("{s:i}", "kfdsched_recording", RECORDING_VERSION);
 		json_object_update(line, head);
-		json_object_set_new(line, "nodes", recording_nodes());
+		json_object_set_new(line, "nodes", recording_nodes(reader));
 		rc = write_line(r, line, why);
 		json_decref(line);
 	}
@@ -226,42 +224,21 @@ void recorder_close(struct recorder *r)
 
 /* ---- samples ---- */
 
-/* Returns the list of queues that a sample records. *source: its source; OBSERVE_NO_SOURCE if no
- * source has queues, and *unknown explains why. */
-static const struct observe_list *best(const struct observation *o, enum observe_source *source,
-				       const char **unknown)
-{
-	const struct observe_result *mqds = &o->result[OBSERVE_MQD];
-
-	*unknown = "no source was queried";
-	for (unsigned i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
-		if (o->result[i].queried && o->result[i].error)
-			*unknown = o->result[i].why;
-	for (*source = OBSERVE_NO_SOURCE + 1; *source < OBSERVE_SOURCES; (*source)++)
-		if (o->listed & OBSERVE_BIT(*source))
-			return &o->queues;
-	*source = mqds->queried && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NO_SOURCE;
-	return &mqds->list;
-}
-
-int recorded_now(struct observer *observer, const struct process_identity *process,
-		 struct observation *observation, struct recorded_process *out)
+struct recorded_process recorded_from(const struct snapshot_process *process)
 {
 	const char *unknown;
-	int rc = observe_sample(observer, observation);
-
-	if (rc)
-		return rc;
-	*out = (struct recorded_process){
-		.pid = process->pid,
-		.host_pid = observation->host_pid,
-		.started = process->started,
+	int error;
+	struct recorded_process out = {
+		.pid = process->identity.pid,
+		.host_pid = process->identity.host_pid,
+		.started = process->identity.started,
 	};
-	out->queues = *best(observation, &out->source, &unknown);
-	snprintf(out->comm, sizeof(out->comm), "%s", process->comm);
-	if (out->source == OBSERVE_NO_SOURCE)
-		snprintf(out->unknown, sizeof(out->unknown), "%s", unknown);
-	return 0;
+
+	out.queues = *observation_queues(&process->seen, &out.source, &error, &unknown);
+	snprintf(out.comm, sizeof(out.comm), "%s", process->identity.comm);
+	if (out.source == OBSERVE_NO_SOURCE)
+		snprintf(out.unknown, sizeof(out.unknown), "%s", unknown);
+	return out;
 }
 
 json_t *recorded_process_json(const struct recorded_process *process)

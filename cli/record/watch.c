@@ -29,13 +29,14 @@ struct known_process {
 
 struct watch_state {
 	/* Command line. */
-	struct selection_criteria criteria;
+	const char *container, *socket;
 	char pattern[PATTERN]; /* for fnmatch(3), on the command; empty: any */
 	int pid;	       /* 0: any */
 	bool all, json;
 	double timeout_s, interval_us, seconds;
 
 	struct container_names *names;
+	struct snapshot_reader *reader;
 	struct known_process *known;
 	size_t known_count, known_room;
 	struct monitor *monitor[MONITORS];
@@ -72,18 +73,26 @@ static bool is_meant(const struct watch_state *w, const struct process_identity 
 	       fnmatch(w->pattern, identity->comm, 0) == 0;
 }
 
+/* Lists the processes that use a GPU. Returns NULL after one line on stderr on an error. */
+static const struct snapshot *read_processes(struct watch_state *w)
+{
+	const struct snapshot_request request = {
+		.scope = SNAPSHOT_SEARCH, .container = w->container, .names = w->names};
+
+	return select_read(&cmd_watch, w->reader, &request);
+}
+
 /* Remembers the processes that use a GPU already, so that they are not reported as new. A process
  * that --pid names is not remembered: it is wanted even if it uses a GPU already. */
 static int begin(struct watch_state *w)
 {
-	struct selection selection;
+	const struct snapshot *snapshot = read_processes(w);
 	size_t printed = 0;
-	int code = selection_read(&cmd_watch, &selection, &w->criteria, w->names);
 
-	if (code != CLI_GO_ON)
-		return code;
-	for (size_t i = 0; i < selection.count; i++) {
-		const struct process_identity *identity = &selection.list[i].identity;
+	if (!snapshot)
+		return CLI_FAILED;
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const struct process_identity *identity = &snapshot->processes[i]->identity;
 
 		if (w->pid)
 			break;
@@ -97,8 +106,7 @@ static int begin(struct watch_state *w)
 	if (printed > LINES_AT_MOST)
 		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
 			printed - LINES_AT_MOST);
-	selection_warn(&cmd_watch, &selection);
-	selection_free(&selection);
+	select_warn_hidden(&cmd_watch, snapshot);
 	return CLI_GO_ON;
 }
 
@@ -151,7 +159,7 @@ static void follow(struct watch_state *w, struct process_identity *identity)
 		.pid = identity->pid,
 		.seconds = w->seconds,
 		.interval_us = w->interval_us,
-		.socket = w->criteria.socket,
+		.socket = w->socket,
 		.json = w->json,
 		.one_line = true,
 		.labelled = w->all,
@@ -172,15 +180,14 @@ static void follow(struct watch_state *w, struct process_identity *identity)
 /* Looks for new GPU processes and monitors them. Returns CLI_GO_ON or CLI_FAILED. */
 static int inspect(struct watch_state *w)
 {
-	struct selection selection;
-	int code;
+	const struct snapshot *snapshot;
 
 	container_names_retry(w->names);
-	code = selection_read(&cmd_watch, &selection, &w->criteria, w->names);
-	if (code != CLI_GO_ON)
-		return code;
-	for (size_t i = 0; w->looking && i < selection.count; i++) {
-		struct process_identity *identity = &selection.list[i].identity;
+	snapshot = read_processes(w);
+	if (!snapshot)
+		return CLI_FAILED;
+	for (size_t i = 0; w->looking && i < snapshot->count; i++) {
+		struct process_identity *identity = &snapshot->processes[i]->identity;
 
 		if (is_known(w, identity) || !is_meant(w, identity))
 			continue;
@@ -196,7 +203,6 @@ static int inspect(struct watch_state *w)
 		remember(w, identity);
 		follow(w, identity);
 	}
-	selection_free(&selection);
 	return CLI_GO_ON;
 }
 
@@ -233,8 +239,8 @@ static uint64_t earliest(const struct watch_state *w, uint64_t scan_ns)
 /* Reports that no new process has used a GPU. Returns CLI_FAILED. */
 static int is_unused(const struct watch_state *w, const struct process_identity *target)
 {
-	const char *problem = w->criteria.container ? container_names_problem(w->names) : "";
-	const char *container = w->criteria.container ? w->criteria.container : "";
+	const char *problem = w->container ? container_names_problem(w->names) : "";
+	const char *container = w->container ? w->container : "";
 
 	progress_clear();
 	if (w->pid && !process_is(target))
@@ -314,11 +320,11 @@ static int watch(struct watch_state *w)
 
 static int run(int argc, char **argv)
 {
-	struct watch_state w = {.criteria = {.gpu = true}, .interval_us = 5e6};
+	struct watch_state w = {.interval_us = 5e6};
 	double timeout_us = 300e6, seconds_us = 0;
 	const char *name = NULL;
 	const struct cli_option options[] = {
-		{OPTION_CONTAINER(&w.criteria.container)},
+		{OPTION_CONTAINER(&w.container)},
 		{OPTION_NAME("name", &name, PATTERN - 3, "a pattern of up to 253 bytes")},
 		{OPTION_PID("pid", &w.pid)},
 		{OPTION_FLAG("all", &w.all)},
@@ -327,7 +333,7 @@ static int run(int argc, char **argv)
 		{OPTION_SECONDS("interval", &w.interval_us, INTERVAL_MIN_US, MOST_US,
 				"seconds, or a time such as 500ms, of 10ms to a week")},
 		{OPTION_JSON(&w.json)},
-		{OPTION_SOCKET(&w.criteria.socket)},
+		{OPTION_SOCKET(&w.socket)},
 		{0},
 	};
 	int code = options_read(&cmd_watch, argc, argv, options);
@@ -339,7 +345,9 @@ static int run(int argc, char **argv)
 	if (name)
 		snprintf(w.pattern, sizeof(w.pattern), "*%s*", name);
 	w.names = container_names_new();
+	w.reader = snapshot_open(w.socket);
 	code = watch(&w);
+	snapshot_close(w.reader);
 	container_names_free(w.names);
 	free(w.known);
 	return code;

@@ -14,20 +14,20 @@
 struct job {
 	int pid; /* 0: all processes; with --container: a pid inside the container */
 	bool json;
-	struct selection_criteria criteria;
+	const char *container, *socket;
 	struct container_names *names;
 };
 
 #include "cli/show/pidmap.def"
 
-static json_t *process_json(const struct selected_process *selected)
+static json_t *process_json(const struct snapshot_process *process)
 {
-	json_t *out = render_json(fields_process, &selected->identity);
+	json_t *out = render_json(fields_process, &process->identity);
 
 	json_object_set_new(out, "uses_gpu",
-			    selected->gpu == PROCESS_GPU_UNKNOWN
+			    process->gpu == PROCESS_GPU_UNKNOWN
 				    ? json_null()
-				    : json_boolean(selected->gpu == PROCESS_GPU_YES));
+				    : json_boolean(process->gpu == PROCESS_GPU_YES));
 	return out;
 }
 
@@ -43,14 +43,14 @@ static void set_inside(json_t *row, const struct process_identity *identity)
 		json_object_set_new(row, "container_pid", json_string(text));
 }
 
-static void print_table(const struct selection *selection)
+static void print_table(const struct snapshot *snapshot)
 {
 	json_t *rows = json_array();
 	char text[SELECTED_TEXT];
 
-	for (size_t i = 0; i < selection->count; i++) {
-		const struct process_identity *identity = &selection->list[i].identity;
-		json_t *row = process_json(&selection->list[i]);
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const struct process_identity *identity = &snapshot->processes[i]->identity;
+		json_t *row = process_json(snapshot->processes[i]);
 
 		set_inside(row, identity);
 		json_object_set_new(row, "short_container",
@@ -65,32 +65,32 @@ static void print_table(const struct selection *selection)
 		     rows, stdout);
 }
 
-static void print_json(const struct selection *selection)
+static void print_json(const struct snapshot *snapshot)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < selection->count; i++)
-		json_array_append_new(list, process_json(&selection->list[i]));
+	for (size_t i = 0; i < snapshot->count; i++)
+		json_array_append_new(list, process_json(snapshot->processes[i]));
 	render_print(json_pack("{s:o}", "processes", list), JSON_INDENT(2));
 }
 
-static int print(const struct job *job, struct selection *selection)
+static int print(const struct job *job, const struct snapshot *snapshot)
 {
-	for (size_t i = 0; i < selection->count; i++)
-		container_names_query(job->names, &selection->list[i].identity.container);
+	for (size_t i = 0; i < snapshot->count; i++)
+		container_names_query(job->names, &snapshot->processes[i]->identity.container);
 	if (job->json)
-		print_json(selection);
+		print_json(snapshot);
 	else
-		print_table(selection);
+		print_table(snapshot);
 	return CLI_DONE;
 }
 
 static int show_one(const struct job *job)
 {
-	struct selected_process selected = {.gpu = process_gpu(job->pid)};
-	struct selection one = {.list = &selected, .count = 1};
+	struct snapshot_process process = {.gpu = process_gpu(job->pid)}, *list = &process;
+	const struct snapshot one = {.processes = &list, .count = 1};
 	char errmsg[PROCESS_ERRMSG];
-	int rc = process_identify(job->pid, &selected.identity);
+	int rc = process_identify(job->pid, &process.identity);
 
 	if (rc)
 		return cli_failed(&cmd_pidmap, "%s", process_errmsg(errmsg, job->pid, rc));
@@ -98,54 +98,60 @@ static int show_one(const struct job *job)
 }
 
 /* Keeps only the process that has this pid inside its container. */
-static void keep_number(struct selection *selection, pid_t pid)
+static void keep_number(struct snapshot *snapshot, pid_t pid)
 {
 	size_t n_valid = 0;
 
-	for (size_t i = 0; i < selection->count; i++)
-		if (process_pid_inside(&selection->list[i].identity) == pid)
-			selection->list[n_valid++] = selection->list[i];
-	selection->count = n_valid;
+	for (size_t i = 0; i < snapshot->count; i++)
+		if (process_pid_inside(&snapshot->processes[i]->identity) == pid)
+			snapshot->processes[n_valid++] = snapshot->processes[i];
+	snapshot->count = n_valid;
 }
 
-static int show_container(const struct job *job, struct selection *selection)
+static int show_container(const struct job *job, struct snapshot snapshot)
 {
-	if (selection->count == 0)
-		return select_no_container(&cmd_pidmap, job->criteria.container, job->names);
+	if (snapshot.count == 0)
+		return select_no_container(&cmd_pidmap, job->container, job->names);
 	if (job->pid)
-		keep_number(selection, job->pid);
-	if (selection->count == 0)
-		return cli_failed(&cmd_pidmap, "container %s has no process %d",
-				  job->criteria.container, job->pid);
-	return print(job, selection);
+		keep_number(&snapshot, job->pid);
+	if (snapshot.count == 0)
+		return cli_failed(&cmd_pidmap, "container %s has no process %d", job->container,
+				  job->pid);
+	return print(job, &snapshot);
 }
 
-static int show_users(const struct job *job, struct selection *selection)
+static int show_users(const struct job *job, const struct snapshot *snapshot)
 {
-	selection_warn(&cmd_pidmap, selection);
-	if (selection->count == 0 && !job->json) {
+	select_warn_hidden(&cmd_pidmap, snapshot);
+	if (snapshot->count == 0 && !job->json) {
 		puts("no process uses a GPU");
 		return CLI_DONE;
 	}
-	return print(job, selection);
+	return print(job, snapshot);
 }
 
-static int show(struct job *job)
+static int show(const struct job *job)
 {
-	struct selection selection;
-	int code;
+	const struct snapshot_request request = {
+		.scope = job->container ? SNAPSHOT_SEARCH_ALL : SNAPSHOT_SEARCH,
+		.container = job->container,
+		.names = job->names,
+	};
+	struct snapshot_reader *reader;
+	const struct snapshot *snapshot;
+	int code = CLI_FAILED;
 
-	if (job->pid && !job->criteria.container)
+	if (job->pid && !job->container)
 		return show_one(job);
-	job->criteria.gpu = !job->criteria.container;
-	if (job->criteria.gpu && (code = select_needs_gpu(&cmd_pidmap)) != CLI_DONE)
+	if (!job->container && (code = select_needs_gpu(&cmd_pidmap)) != CLI_DONE)
 		return code;
-	code = selection_read(&cmd_pidmap, &selection, &job->criteria, job->names);
-	if (code != CLI_GO_ON)
-		return code;
-	code = job->criteria.container ? show_container(job, &selection)
-				       : show_users(job, &selection);
-	selection_free(&selection);
+	reader = snapshot_open(job->socket);
+	snapshot = select_read(&cmd_pidmap, reader, &request);
+	if (snapshot)
+		code = job->container ? show_container(job, *snapshot) : show_users(job, snapshot);
+	else
+		code = CLI_FAILED;
+	snapshot_close(reader);
 	return code;
 }
 
@@ -153,9 +159,9 @@ static int run(int argc, char **argv)
 {
 	struct job job = {0};
 	const struct cli_option options[] = {
-		{OPTION_CONTAINER(&job.criteria.container)},
+		{OPTION_CONTAINER(&job.container)},
 		{OPTION_JSON(&job.json)},
-		{OPTION_SOCKET(&job.criteria.socket)},
+		{OPTION_SOCKET(&job.socket)},
 		{WORD_PID(&job.pid), .optional = true},
 		{0},
 	};

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/process.h"
+#include "cli/inspect/snapshot.h"
 #include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
@@ -22,12 +21,6 @@ struct job {
 	bool addresses;
 	enum format format;
 	const char *socket;
-};
-
-/* A process and its queues, as the sources report them. */
-struct queues_seen {
-	struct process_identity identity;
-	struct observation observation;
 };
 
 /* ---- as text ---- */
@@ -63,21 +56,21 @@ static bool for_suspend(const struct observe_queue *queue)
 }
 
 /* Prints the ids of the compute queues as a C array, with a comment. */
-static void print_c(const struct queues_seen *seen)
+static void print_c(const struct snapshot_process *process)
 {
-	const struct observe_list *queues = &seen->observation.queues;
+	const struct observe_list *queues = &process->seen.queues;
 	const char *before = "";
-	char name[sizeof(seen->identity.comm)];
+	char name[sizeof(process->identity.comm)];
 	size_t n = 0;
 
-	strcpy(name, seen->identity.comm);
+	strcpy(name, process->identity.comm);
 	for (char *c = name; *c; c++)
 		if (*c == '*' || *c == '/' || *c == '\\')
 			*c = '?'; /* the name is printed in a C comment */
 	for (size_t i = 0; i < queues->count; i++)
 		n += for_suspend(&queues->queue[i]);
-	printf("/* process %d (%s): %zu compute queues of %zu queues */\n", (int)seen->identity.pid,
-	       name, n, queues->count);
+	printf("/* process %d (%s): %zu compute queues of %zu queues */\n",
+	       (int)process->identity.pid, name, n, queues->count);
 	printf("uint32_t num_queues = %zu;\nuint32_t queue_ids[%zu] = {", n, n ? n : 1);
 	for (size_t i = 0; i < queues->count; i++) {
 		if (!for_suspend(&queues->queue[i]))
@@ -115,26 +108,27 @@ static json_t *results_json(const struct observation *observation)
 	return list;
 }
 
-static json_t *queue_json(const struct queues_seen *seen, const struct observe_queue *queue)
+static json_t *queue_json(const struct snapshot_process *process, const struct observe_queue *queue)
 {
-	json_t *out = render_json(fields_process_pids, &seen->identity);
+	json_t *out = render_json(fields_process_pids, &process->identity);
 
 	json_object_update_new(out, observe_json(queue));
 	return out;
 }
 
-static void print_json(const struct queues_seen *list, size_t n)
+static void print_json(const struct snapshot *snapshot)
 {
 	json_t *processes = json_array(), *queues = json_array();
 
-	for (size_t i = 0; i < n; i++) {
-		json_t *process = render_json(fields_process_pids, &list[i].identity);
-		const struct observe_list *seen = &list[i].observation.queues;
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const struct snapshot_process *process = snapshot->processes[i];
+		json_t *entry = render_json(fields_process_pids, &process->identity);
 
-		json_object_set_new(process, "source_results", results_json(&list[i].observation));
-		json_array_append_new(processes, process);
-		for (size_t k = 0; k < seen->count; k++)
-			json_array_append_new(queues, queue_json(&list[i], &seen->queue[k]));
+		json_object_set_new(entry, "source_results", results_json(&process->seen));
+		json_array_append_new(processes, entry);
+		for (size_t k = 0; k < process->seen.queues.count; k++)
+			json_array_append_new(queues,
+					      queue_json(process, &process->seen.queues.queue[k]));
 	}
 	render_print(json_pack("{so so so}", "processes", processes, "queues", queues, "gpus",
 			       gpus_json()),
@@ -147,19 +141,22 @@ static void print_json(const struct queues_seen *list, size_t n)
 	"ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"
 #define LAST_COLUMNS "GPU,SOURCES"
 
-static void print_table(const struct job *job, const struct queues_seen *list, size_t n)
+static void print_table(const struct job *job, const struct snapshot *snapshot)
 {
 	json_t *rows = json_array();
 	char text[64];
 
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < list[i].observation.queues.count; k++) {
-			const struct observe_queue *queue = &list[i].observation.queues.queue[k];
-			json_t *row = queue_json(&list[i], queue);
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const struct observe_list *queues = &snapshot->processes[i]->seen.queues;
 
-			json_object_set_new(row, "SOURCES", json_string(source_names(text, queue)));
+		for (size_t k = 0; k < queues->count; k++) {
+			json_t *row = queue_json(snapshot->processes[i], &queues->queue[k]);
+
+			json_object_set_new(row, "SOURCES",
+					    json_string(source_names(text, &queues->queue[k])));
 			json_array_append_new(rows, row);
 		}
+	}
 	if (!json_array_size(rows)) {
 		json_decref(rows);
 		puts("no queues");
@@ -174,92 +171,51 @@ static void print_table(const struct job *job, const struct queues_seen *list, s
 
 /* ---- collecting ---- */
 
-/* Reads the queues of the process that out->identity names. `beside`: an observer whose cache is
- * shared; NULL: none. */
-static int inspect(const struct job *job, struct observer *beside, struct queues_seen *out)
+/* Checks that the process has not ended and that a source lists its queues. */
+static int check_one(const struct job *job, const struct snapshot_process *process)
 {
-	const struct observe_options options = {
-		.pid = out->identity.pid, .socket = job->socket, .beside = beside};
-	struct observer *observer = observe_open(&options);
-	int rc = observe_sample(observer, &out->observation);
-
-	observe_close(observer);
-	return rc;
-}
-
-static int read_one(const struct job *job, struct queues_seen *out)
-{
-	int rc, code = select_process(&cmd_queues, job->pid, &out->identity);
 	char why[OBSERVE_WHY];
 
-	if (code != CLI_GO_ON)
-		return code;
-	rc = inspect(job, NULL, out);
-	if (rc == -ESRCH)
+	if (process->ended)
 		return cli_failed(&cmd_queues, "process %d has ended", job->pid);
-	if (rc)
-		return cli_failed(&cmd_queues, "cannot read process %d: %s", job->pid,
-				  strerror(-rc));
-	if (out->observation.listed)
+	if (process->seen.listed)
 		return CLI_GO_ON;
-	select_no_queues(&cmd_queues, &out->identity, &out->observation, OBSERVE_SYSFS);
+	select_no_queues(&cmd_queues, &process->identity, &process->seen, OBSERVE_SYSFS);
 	return observe_can_list(job->socket, why) == 0 ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
-/* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their
- * number. */
-static size_t read_all(const struct job *job, struct queues_seen **out)
+static int print(const struct job *job, const struct snapshot *snapshot)
 {
-	/* An observer of this process, which has no queues, is kept open so that debugfs is read
-	 * once for all processes and not once for each. */
-	const struct observe_options ours = {.pid = getpid(), .socket = job->socket};
-	struct observer *beside = observe_open(&ours);
-	struct gpu_processes users;
-	size_t n = 0;
+	int code = job->pid ? check_one(job, snapshot->processes[0]) : CLI_GO_ON;
 
-	gpu_processes_read(OBSERVE_ALL, job->socket, &users);
-	*out = allocate(users.count, sizeof(**out));
-	for (size_t i = 0; i < users.count; i++) {
-		if (process_identify(users.pid[i], &(*out)[n].identity) == 0 &&
-		    inspect(job, beside, &(*out)[n]) == 0) {
-			n++;
-			continue;
-		}
-		observation_free(&(*out)[n].observation);
-		memset(&(*out)[n], 0, sizeof(**out));
-	}
-	observe_close(beside);
-	gpu_processes_free(&users);
-	return n;
+	if (code != CLI_GO_ON)
+		return code;
+	if (job->format == FORMAT_JSON)
+		print_json(snapshot);
+	else if (job->format == FORMAT_C)
+		print_c(snapshot->processes[0]);
+	else
+		print_table(job, snapshot);
+	return CLI_DONE;
 }
 
 static int show(const struct job *job)
 {
-	struct queues_seen *list;
-	size_t n = 1;
-	int code = CLI_GO_ON;
+	const struct snapshot_request request = {
+		.pids = job->pid ? &job->pid : NULL, .count = 1, .sources = OBSERVE_ALL};
+	struct process_identity identity;
+	struct snapshot_reader *reader;
+	int code;
 
-	if (!job->pid && (code = select_needs_list(&cmd_queues, job->socket)) != CLI_DONE)
+	if (job->pid)
+		code = select_process(&cmd_queues, job->pid, &identity);
+	else
+		code = select_needs_list(&cmd_queues, job->socket);
+	if (code != CLI_GO_ON && code != CLI_DONE)
 		return code;
-	if (job->pid) {
-		list = allocate(1, sizeof(*list));
-		code = read_one(job, list);
-	} else {
-		n = read_all(job, &list);
-		code = CLI_GO_ON;
-	}
-	if (code == CLI_GO_ON) {
-		if (job->format == FORMAT_JSON)
-			print_json(list, n);
-		else if (job->format == FORMAT_C)
-			print_c(list);
-		else
-			print_table(job, list, n);
-		code = CLI_DONE;
-	}
-	for (size_t i = 0; i < n; i++)
-		observation_free(&list[i].observation);
-	free(list);
+	reader = snapshot_open(job->socket);
+	code = print(job, snapshot_read(reader, &request));
+	snapshot_close(reader);
 	return code;
 }
 

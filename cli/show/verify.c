@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/inspect/hqd_ratio.h"
-#include "cli/inspect/process.h"
+#include "cli/inspect/snapshot.h"
 #include "cli/inspect/verify.h"
 #include "cli/output/fields.h"
 #include "cli/util/gpus.h"
@@ -24,11 +24,11 @@
 /* Results of the comparison for one process. */
 struct verified {
 	struct process_identity identity;
-	struct observation seen; /* last sample of all sources */
-	struct verify verify;	 /* differences that were present in every sample */
+	const struct snapshot_process *process; /* last sample of all sources */
+	struct verify verify;			/* differences that were present in every sample */
 	/* Number of samples. */
 	unsigned samples;
-	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	const struct topology_gpu *gpus;
 	size_t n_gpus;
 	/* Active hardware slots per queue: `ratio` for each of the `ratios` GPUs that have a queue,
 	 * `all` for all GPUs together. */
@@ -78,7 +78,7 @@ static void queue_name(char text[32], const struct observe_queue *queue)
 
 static const struct observe_result *result_of(const struct verified *v, enum observe_source source)
 {
-	return &v->seen.result[source];
+	return &v->process->seen.result[source];
 }
 
 static unsigned computes(const struct observe_list *list)
@@ -378,61 +378,57 @@ struct job {
 	const char *socket;
 };
 
-static int sample_once(struct observer *observer, struct verified *v)
+/* Takes one sample and compares its sources. Returns false if the process has ended. */
+static bool sample_once(const struct job *job, struct snapshot_reader *reader, struct verified *v)
 {
-	int r = observe_sample(observer, &v->seen);
-
-	v->samples++;
-	if (!r)
-		verify_compare(&v->seen, v->gpus, v->n_gpus, &v->verify);
-	return r;
-}
-
-/* Samples until the sources agree, at most SAMPLES times. Returns 0 or a negative errno. */
-static int inspect(const struct job *job, struct verified *v)
-{
-	const struct observe_options options = {
-		.pid = job->pid,
-		.socket = job->socket,
+	const struct snapshot_request request = {
+		.pids = &job->pid,
+		.count = 1,
 		.sources = queried | (job->trap ? OBSERVE_BIT(OBSERVE_TRAP) : 0),
 	};
-	struct observer *observer = observe_open(&options);
-	struct verify before = {0};
-	int r = sample_once(observer, v);
 
-	for (long ms = PAUSE_MS; !r && v->verify.differences && v->samples < SAMPLES; ms *= 2) {
+	v->process = snapshot_read(reader, &request)->processes[0];
+	v->samples++;
+	if (!v->process->ended)
+		verify_compare(&v->process->seen, v->gpus, v->n_gpus, &v->verify);
+	return !v->process->ended;
+}
+
+/* Samples until the sources agree, at most SAMPLES times. Returns false if the process has ended. */
+static bool inspect(const struct job *job, struct snapshot_reader *reader, struct verified *v)
+{
+	struct verify before = {0};
+	bool there = sample_once(job, reader, v);
+
+	for (long ms = PAUSE_MS; there && v->verify.differences && v->samples < SAMPLES; ms *= 2) {
 		verify_free(&before);
 		before = v->verify;
 		v->verify = (struct verify){0};
 		sleep_ns(ms * 1000000ull);
-		r = sample_once(observer, v);
-		if (!r)
+		there = sample_once(job, reader, v);
+		if (there)
 			verify_keep(&v->verify, &before);
 	}
 	verify_free(&before);
-	observe_close(observer);
-	v->ratios = ratio_of_observation(&v->seen, v->gpus, v->n_gpus, v->ratio, TOPOLOGY_GPUS,
-					 &v->all);
-	return r;
+	v->ratios = ratio_of_observation(&v->process->seen, v->gpus, v->n_gpus, v->ratio,
+					 TOPOLOGY_GPUS, &v->all);
+	return there;
 }
 
 /* Verifies one process. Exit code 1: a difference; CLI_IMPOSSIBLE: there is no answer. */
-static int verify(const struct job *job, struct verified *v)
+static int verify(const struct job *job, struct snapshot_reader *reader, struct verified *v)
 {
-	int r;
-
 	if (select_process(&cmd_verify, job->pid, &v->identity) != CLI_GO_ON)
 		return CLI_IMPOSSIBLE;
 	if (job->trap)
 		cli_warn_session(&cmd_verify, job->pid);
-	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
-	r = inspect(job, v);
-	if (r) {
-		cli_failed(&cmd_verify, "cannot read process %d: %s", job->pid, strerror(-r));
+	v->gpus = snapshot_gpus(reader, &v->n_gpus);
+	if (!inspect(job, reader, v)) {
+		cli_failed(&cmd_verify, "process %d has ended", job->pid);
 		return CLI_IMPOSSIBLE;
 	}
 	if (!v->verify.rows) {
-		select_no_queues(&cmd_verify, &v->identity, &v->seen, OBSERVE_HQD);
+		select_no_queues(&cmd_verify, &v->identity, &v->process->seen, OBSERVE_HQD);
 		return CLI_IMPOSSIBLE;
 	}
 	if (job->json)
@@ -459,14 +455,16 @@ static int run(int argc, char **argv)
 		{WORD_PID(&job.pid)},
 		{0},
 	};
+	struct snapshot_reader *reader;
 	struct verified *v;
 	int code = options_read(&cmd_verify, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	v = allocate(1, sizeof(*v));
-	code = verify(&job, v);
-	observation_free(&v->seen);
+	reader = snapshot_open(job.socket);
+	code = verify(&job, reader, v);
+	snapshot_close(reader);
 	verify_free(&v->verify);
 	free(v);
 	return code;

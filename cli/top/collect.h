@@ -9,7 +9,7 @@
 #ifndef KFDSHIM_CLI_TOP_COLLECT_H
 #define KFDSHIM_CLI_TOP_COLLECT_H
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/snapshot.h"
 #include "cli/top/snapshot.h"
 
 struct gatherer;
@@ -43,14 +43,14 @@ void registers_add(struct registers *registers, struct top_state *state);
 
 struct detail;
 
-/* Creates a sampler of one process. socket: as in struct observe_options; kept, not copied. */
+/* Creates a sampler of one process. socket: as in snapshot_open(). */
 struct detail *detail_open(const char *socket);
 void detail_close(struct detail *detail);
 /* Samples the queues of process `pid`, which may differ from that of the last call. detail_seen()
  * shows if it has ended. */
 void detail_read(struct detail *detail, pid_t pid);
 /* Returns the last sample, or NULL if there is none. Valid until the next detail_read(). */
-const struct observation *detail_seen(const struct detail *detail);
+const struct snapshot_process *detail_seen(const struct detail *detail);
 /* Drops all samples, so that the next detail_read() starts anew even for the same pid. */
 void detail_forget(struct detail *detail);
 

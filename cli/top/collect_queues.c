@@ -114,6 +114,7 @@ static void read_all(struct registers *registers)
 	int rc;
 
 	forget(registers);
+	source_debugfs_renew(registers->debugfs);
 	rc = source_hqds(registers->debugfs, &hqds, why);
 	/* pid 0: get only the text, which take_mqds() parses. */
 	if (!rc)
@@ -172,11 +173,11 @@ enum { REGISTERS = OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) };
 
 struct detail {
 	const char *socket;
-	pid_t pid;
-	struct observer *often, *seldom;    /* without and with debugfs */
-	struct observation seen, registers; /* last sample of `often` and of `seldom` */
-	uint64_t registers_ns;		    /* time of the last sample with debugfs; 0: none */
-	bool any;			    /* `seen` is valid */
+	struct snapshot_reader *reader;
+	pid_t pid;			     /* of the last sample */
+	const struct snapshot_process *seen; /* last sample; NULL: none */
+	struct observation registers;	     /* last sample with debugfs */
+	uint64_t registers_ns;		     /* its time; 0: none */
 };
 
 struct detail *detail_open(const char *socket)
@@ -184,47 +185,36 @@ struct detail *detail_open(const char *socket)
 	struct detail *detail = allocate(1, sizeof(*detail));
 
 	detail->socket = socket;
+	detail->reader = snapshot_open(socket);
 	return detail;
 }
 
 void detail_forget(struct detail *detail)
 {
-	observe_close(detail->seldom);
-	observe_close(detail->often);
-	observation_free(&detail->seen);
+	const char *socket = detail->socket;
+
+	snapshot_close(detail->reader);
 	observation_free(&detail->registers);
-	*detail = (struct detail){.socket = detail->socket};
+	*detail = (struct detail){.socket = socket, .reader = snapshot_open(socket)};
 }
 
 void detail_close(struct detail *detail)
 {
-	detail_forget(detail);
+	snapshot_close(detail->reader);
+	observation_free(&detail->registers);
 	free(detail);
-}
-
-static void begin(struct detail *detail, pid_t pid)
-{
-	struct observe_options options = {.pid = pid, .socket = detail->socket};
-
-	detail_forget(detail);
-	detail->pid = pid;
-	options.sources = OBSERVE_ALL & ~REGISTERS;
-	detail->often = observe_open(&options);
-	options.sources = OBSERVE_ALL;
-	options.beside = detail->often;
-	detail->seldom = observe_open(&options);
 }
 
 /* Merges the last debugfs values into the current sample, but only values that no other source has
  * reported in this sample. (debugfs is read less often, because it is expensive.) */
-static void add_registers(struct detail *detail)
+static void add_registers(const struct detail *detail, struct observation *seen)
 {
 	const struct observe_list *from = &detail->registers.queues;
 
 	for (size_t i = 0; i < from->count; i++) {
 		const struct observe_queue *older = &from->queue[i];
 		struct observe_queue *queue =
-			observe_list_find(&detail->seen.queues, older->context, older->id);
+			observe_list_find(&seen->queues, older->context, older->id);
 
 		for (unsigned f = 0; queue && f < OBSERVE_FIELDS; f++)
 			if (older->field[f].source != OBSERVE_NO_SOURCE &&
@@ -232,30 +222,42 @@ static void add_registers(struct detail *detail)
 				observe_set(queue, (enum observe_field)f, older->field[f].value,
 					    older->field[f].source);
 	}
-	detail->seen.result[OBSERVE_MQD].queried = detail->registers.result[OBSERVE_MQD].queried;
-	detail->seen.result[OBSERVE_MQD].error = detail->registers.result[OBSERVE_MQD].error;
-	detail->seen.result[OBSERVE_HQD].queried = detail->registers.result[OBSERVE_HQD].queried;
-	detail->seen.result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
+	seen->result[OBSERVE_MQD].queried = detail->registers.result[OBSERVE_MQD].queried;
+	seen->result[OBSERVE_MQD].error = detail->registers.result[OBSERVE_MQD].error;
+	seen->result[OBSERVE_HQD].queried = detail->registers.result[OBSERVE_HQD].queried;
+	seen->result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
+}
+
+/* Reads the process by the sources, and returns it. */
+static struct snapshot_process *read_process(struct detail *detail, unsigned sources)
+{
+	const struct snapshot_request request = {
+		.pids = &detail->pid, .count = 1, .sources = sources};
+
+	return snapshot_read(detail->reader, &request)->processes[0];
 }
 
 void detail_read(struct detail *detail, pid_t pid)
 {
+	struct snapshot_process *process;
 	uint64_t now = clock_ns();
-	int rc;
 
-	if (detail->pid != pid || !detail->often)
-		begin(detail, pid);
-	rc = observe_sample(detail->often, &detail->seen);
-	detail->any = true;
-	if (!rc && (!detail->registers_ns || now - detail->registers_ns >= REREAD_NS)) {
-		rc = observe_sample(detail->seldom, &detail->registers);
+	if (detail->pid != pid)
+		detail_forget(detail);
+	detail->pid = pid;
+	if (!detail->registers_ns || now - detail->registers_ns >= REREAD_NS) {
+		process = read_process(detail, OBSERVE_ALL);
+		observation_free(&detail->registers);
+		detail->registers = process->seen;
+		process->seen = (struct observation){0};
 		detail->registers_ns = now;
 	}
-	if (!rc)
-		add_registers(detail);
+	process = read_process(detail, OBSERVE_ALL & ~REGISTERS);
+	add_registers(detail, &process->seen);
+	detail->seen = process;
 }
 
-const struct observation *detail_seen(const struct detail *detail)
+const struct snapshot_process *detail_seen(const struct detail *detail)
 {
-	return detail->any ? &detail->seen : NULL;
+	return detail->seen;
 }

@@ -326,7 +326,7 @@ static void draw_sources(struct screen *screen, unsigned line, const struct obse
 }
 
 static void draw_queues(struct screen *screen, struct top_ui *ui, const struct top_frame *frame,
-			const struct observation *seen)
+			const struct snapshot_process *seen)
 {
 	const struct top_process *process = top_find_process(frame->now, ui->subject);
 	const unsigned titles = 2;
@@ -339,16 +339,16 @@ static void draw_queues(struct screen *screen, struct top_ui *ui, const struct t
 		screen_print(screen, 0, INK_PLAIN, ", level %s, %s", process->level,
 			     process->state);
 	screen_print(screen, 0, INK_PLAIN, ": %s", process ? process->command : ui->name);
-	ui->queue_count = seen && seen->alive ? seen->queues.count : 0;
+	ui->queue_count = seen && !seen->ended ? seen->seen.queues.count : 0;
 	ui_settle(ui, frame, screen->height > titles + 2 ? screen->height - titles - 2 : 0);
-	if (!process || (seen && !seen->alive)) {
+	if (!process || (seen && seen->ended)) {
 		screen_text(screen, 1, INK_HELD, "It has ended, or no longer uses the GPU.");
 		return;
 	}
 	if (!seen)
 		return;
-	draw_sources(screen, 1, seen);
-	draw_queue_lines(screen, titles, ui, frame->now, seen);
+	draw_sources(screen, 1, &seen->seen);
+	draw_queue_lines(screen, titles, ui, frame->now, &seen->seen);
 }
 
 /* ---- sort column ---- */
@@ -458,7 +458,7 @@ static void draw_last_line(struct screen *screen, const struct top_ui *ui)
 }
 
 void draw(struct screen *screen, struct top_ui *ui, const struct top_frame *frame,
-	  const struct observation *queues)
+	  const struct snapshot_process *queues)
 {
 	unsigned line;
 

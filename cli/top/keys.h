@@ -8,7 +8,7 @@
 #ifndef KFDSHIM_CLI_TOP_KEYS_H
 #define KFDSHIM_CLI_TOP_KEYS_H
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/snapshot.h"
 #include "cli/top/frame.h"
 #include "cli/top/screen.h"
 
@@ -93,6 +93,6 @@ void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page);
  * are shown. queues: last sample of ui->subject; NULL: none yet.
  */
 void draw(struct screen *screen, struct top_ui *ui, const struct top_frame *frame,
-	  const struct observation *queues);
+	  const struct snapshot_process *queues);
 
 #endif

@@ -35,27 +35,28 @@ static int add_pid(const char *text, void *into)
 /* Adds the processes of the container that use a GPU now. Returns CLI_GO_ON or the exit code. */
 static int add_container(struct trace_options *out, const char *container)
 {
-	const struct selection_criteria criteria = {
-		.container = container, .gpu = true, .socket = out->socket};
 	struct container_names *names = container_names_new();
-	struct selection selection = {0};
-	int code = selection_read(&cmd_trace, &selection, &criteria, names);
+	const struct snapshot_request request = {
+		.scope = SNAPSHOT_SEARCH, .container = container, .names = names};
+	struct snapshot_reader *reader = snapshot_open(out->socket);
+	const struct snapshot *snapshot = select_read(&cmd_trace, reader, &request);
 	unsigned chosen = out->pids;
+	int code = snapshot ? CLI_GO_ON : CLI_FAILED;
 
-	for (size_t i = 0; i < selection.count && out->pids < TRACE_PIDS; i++)
-		out->pid[out->pids++] = selection.list[i].identity.pid;
-	if (code == CLI_GO_ON && chosen + selection.count > TRACE_PIDS)
+	for (size_t i = 0; snapshot && i < snapshot->count && out->pids < TRACE_PIDS; i++)
+		out->pid[out->pids++] = snapshot->processes[i]->identity.pid;
+	if (snapshot && chosen + snapshot->count > TRACE_PIDS)
 		code = cli_failed(&cmd_trace,
 				  "container %s has %zu GPU processes, and %u processes can be "
 				  "traced at once",
-				  container, selection.count, TRACE_PIDS - chosen);
-	else if (code == CLI_GO_ON && !selection.count)
+				  container, snapshot->count, TRACE_PIDS - chosen);
+	else if (snapshot && !snapshot->count)
 		code = cli_failed(
 			&cmd_trace,
 			"no process of container %s uses a GPU%s: 'kfdsched pidmap' lists "
 			"those that do",
-			container, selection.hidden ? ", as far as this user can see" : "");
-	selection_free(&selection);
+			container, snapshot->hidden ? ", as far as this user can see" : "");
+	snapshot_close(reader);
 	container_names_free(names);
 	return code;
 }

@@ -1,87 +1,35 @@
 // SPDX-License-Identifier: MIT
-/* A process uses a GPU if the daemon or the driver lists it (gpu_processes.h); for other processes
- * process_gpu() decides, whose result can be unknown. */
 #include "cli/util/select_process.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/inspect/gpu_processes.h"
-#include "common/allocate.h"
 #include "common/proc.h"
 #include "common/wait.h"
 
 #define SHORT_ID 12 /* digits of a container id that engines display */
 
-/* Reads one process. Returns true if it matches `criteria` and *out is filled, false if it does not
- * match or has ended. */
-static bool inspect(struct selected_process *out, struct selection *selection, pid_t pid,
-		    const struct gpu_processes *users, const struct selection_criteria *criteria,
-		    struct container_names *names)
+const struct snapshot *select_read(const struct cli_command *cmd, struct snapshot_reader *reader,
+				   const struct snapshot_request *request)
 {
-	out->gpu = gpu_processes_has(users, pid) ? PROCESS_GPU_YES : process_gpu(pid);
-	if (criteria->gpu && out->gpu == PROCESS_GPU_NO)
-		return false;
-	if (process_identify(pid, &out->identity) != 0)
-		return false;
-	/* Kernel threads and zombies do not use a GPU, and /proc has no maps of them to check
-	 * that. */
-	if (out->identity.kernel || out->identity.state == 'Z')
-		out->gpu = PROCESS_GPU_NO;
-	selection->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
-	if (criteria->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(pid)))
-		return false;
-	return !criteria->container ||
-	       container_names_fit(names, &out->identity.container, criteria->container);
+	const struct snapshot *snapshot = snapshot_read(reader, request);
+
+	if (!snapshot)
+		cli_failed(cmd, "the list of processes cannot be read: %s", strerror(errno));
+	return snapshot;
 }
 
-static int is_pid(const struct dirent *entry)
+void select_warn_hidden(const struct cli_command *cmd, const struct snapshot *snapshot)
 {
-	return isdigit((unsigned char)entry->d_name[0]);
-}
-
-int selection_read(const struct cli_command *cmd, struct selection *out,
-		   const struct selection_criteria *criteria, struct container_names *names)
-{
-	struct dirent **entries = NULL;
-	struct gpu_processes users;
-	int count = scandir("/proc", &entries, is_pid, versionsort);
-
-	*out = (struct selection){0};
-	if (count < 0)
-		return cli_failed(cmd, "the list of processes cannot be read: %s", strerror(errno));
-	gpu_processes_read(OBSERVE_ALL, criteria->socket, &users);
-	for (int i = 0; i < count; i++) {
-		out->list = allocate_next(out->list, out->count, &out->room, sizeof(*out->list));
-		out->count += inspect(&out->list[out->count], out, (pid_t)atoi(entries[i]->d_name),
-				      &users, criteria, names);
-		free(entries[i]);
-	}
-	free(entries);
-	gpu_processes_free(&users);
-	return CLI_GO_ON;
-}
-
-void selection_warn(const struct cli_command *cmd, const struct selection *selection)
-{
-	if (selection->hidden)
+	if (snapshot->hidden)
 		fprintf(stderr,
 			"kfdsched %s: the GPU use of %zu processes of other users is not "
 			"visible: run this as root\n",
-			cmd->name, selection->hidden);
-}
-
-void selection_free(struct selection *selection)
-{
-	free(selection->list);
-	*selection = (struct selection){0};
+			cmd->name, snapshot->hidden);
 }
 
 /* Returns true if the whole process has ended. State 'Z' alone does not show that, because the

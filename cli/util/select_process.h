@@ -1,47 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists processes with their containers, and checks and pins the process that a command names.
+ * Checks and pins the process that a command names, and reports why processes cannot be read.
  *
  * The functions that return CLI_FAILED or CLI_IMPOSSIBLE have reported the reason in one line on
  * stderr.
  *
- * Threads: none. Ownership: selection_free() frees a list.
+ * Threads: none.
  */
 #ifndef KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
 #define KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
 
-#include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/process.h"
+#include "cli/inspect/snapshot.h"
 #include "cli/util/command.h"
 
-struct selected_process {
-	struct process_identity identity;
-	enum process_gpu gpu;
-};
-
-struct selection {
-	struct selected_process *list; /* ordered by pid */
-	size_t count, room;
-	/* Processes (listed or not) of which only root can find out whether they use a GPU. */
-	size_t hidden;
-};
-
-struct selection_criteria {
-	const char *container; /* processes of this container alone; NULL: all processes */
-	/* Only processes that use a GPU, without those of kfdsched and kfdschedd. */
-	bool gpu;
-	const char *socket; /* of the daemon, which can know more GPU processes */
-};
-
-/* Reads all processes that match `criteria`. Processes that end meanwhile are left out. `names`
- * resolves names of containers. Returns CLI_GO_ON, or CLI_FAILED with *out empty. */
-int selection_read(const struct cli_command *cmd, struct selection *out,
-		   const struct selection_criteria *criteria, struct container_names *names);
+/* Reads a snapshot. Returns NULL after one line on stderr if the processes cannot be listed. */
+const struct snapshot *select_read(const struct cli_command *cmd, struct snapshot_reader *reader,
+				   const struct snapshot_request *request);
 /* Reports on stderr for how many processes only root can find out whether they use a GPU. Prints
  * nothing if there are none. */
-void selection_warn(const struct cli_command *cmd, const struct selection *selection);
-/* Frees the list. *selection is empty afterwards. */
-void selection_free(struct selection *selection);
+void select_warn_hidden(const struct cli_command *cmd, const struct snapshot *snapshot);
 
 /* Reads process `pid`. Returns CLI_GO_ON, or CLI_FAILED if the process cannot have queues: it does
  * not exist, or it is a thread, a kernel thread, or a zombie. A process whose first thread alone

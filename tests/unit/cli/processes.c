@@ -25,7 +25,6 @@
 /* clang-format on */
 
 #include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/inspect.h"
 #include "cli/inspect/process.h"
 
 static struct process_identity identity;

@@ -56,7 +56,7 @@ static int begin(void **data)
 	return 0;
 }
 
-static void redraw(unsigned width, unsigned height, const struct observation *queues)
+static void redraw(unsigned width, unsigned height, const struct snapshot_process *queues)
 {
 	top_frame_make(&frame, NULL, &now, &ui.view);
 	screen_begin(&screen, width, height);
@@ -95,20 +95,20 @@ static void test_any_size(void **data)
 	static const enum ui_mode modes[] = {UI_LIST,		UI_QUEUES,	 UI_SORT,
 					     UI_FILTER,		UI_PRIORITY,	 UI_CONFIRM_SUSPEND,
 					     UI_CONFIRM_RESUME, UI_CONFIRM_QUIT, UI_HELP};
-	struct observation seen = {.alive = true};
+	struct snapshot_process process = {0};
 
 	(void)data;
 	for (int i = 0; i < 50; i++)
-		observe_list_add(&seen.queues)->id = (uint32_t)i;
+		observe_list_add(&process.seen.queues)->id = (uint32_t)i;
 	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++)
 		for (unsigned width = 0; width < 200; width += width < 12 ? 1 : 17)
 			for (unsigned height = 0; height < 60; height += height < 12 ? 1 : 7) {
 				ui.mode = modes[m];
 				ui.under = modes[m] == UI_QUEUES ? UI_QUEUES : UI_LIST;
 				ui.subject = 103;
-				redraw(width, height, &seen);
+				redraw(width, height, &process);
 			}
-	observe_list_free(&seen.queues);
+	observe_list_free(&process.seen.queues);
 }
 
 static void test_what_fits(void **data)
@@ -341,45 +341,45 @@ static void test_actions(void **data)
 
 static void test_queues(void **data)
 {
-	struct observation seen = {.alive = true};
+	struct snapshot_process process = {0};
 	struct observe_queue *queue;
 
 	(void)data;
 	for (uint32_t i = 0; i < 40; i++) {
-		queue = observe_list_add(&seen.queues);
+		queue = observe_list_add(&process.seen.queues);
 		queue->id = i;
 		queue->gpu_id = 29885;
 	}
-	observe_set(&seen.queues.queue[3], OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_SYSFS);
+	observe_set(&process.seen.queues.queue[3], OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_SYSFS);
 	redraw(80, 24, NULL);
 	type_key('j');
 	assert_int_equal(type_key(UI_KEY_ENTER), UI_REDRAW);
 	assert_int_equal(ui.subject, 101);
-	redraw(80, 24, &seen);
+	redraw(80, 24, &process);
 	assert_true(shows("Process 101, level trap, suspended: python3 train.py"));
 	assert_true(shows("    3 [29885] aql"));
 	assert_false(shows("   39 [29885]"));
 	type_key(UI_KEY_PAGE_DOWN);
 	type_key(UI_KEY_PAGE_DOWN);
 	type_key(UI_KEY_PAGE_DOWN);
-	redraw(80, 24, &seen);
+	redraw(80, 24, &process);
 	assert_true(shows("   39 [29885]"));
 	/* The question is about the displayed process, not about the row in the list. */
 	type_key('S');
 	assert_int_equal(type_key('y'), UI_SUSPEND);
 	assert_int_equal(ui.subject, 101);
 	assert_int_equal(ui.mode, UI_QUEUES);
-	seen.alive = false;
-	redraw(80, 24, &seen);
+	process.ended = true;
+	redraw(80, 24, &process);
 	assert_true(shows("It has ended"));
 	type_key('?');
-	redraw(80, 24, &seen);
+	redraw(80, 24, &process);
 	assert_true(shows("kfdsched top: keys"));
 	type_key('x');
 	assert_int_equal(ui.mode, UI_QUEUES);
 	assert_int_equal(type_key('q'), UI_NOTHING);
 	assert_int_equal(ui.mode, UI_LIST);
-	observe_list_free(&seen.queues);
+	observe_list_free(&process.seen.queues);
 }
 
 int main(void)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Takes samples: queries each source and joins the results. */
-#include "cli/inspect/inspect.h"
-
+/* Takes a sample of one process: queries each source and joins the results. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,73 +7,50 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "common/allocate.h"
-#include "common/clock.h"
 #include "common/proc.h"
 #include "common/wait.h"
 
 struct observer {
-	struct observe_options options;
-	bool there;	   /* the process existed at observe_open() */
-	uint64_t started;  /* its start time (common/proc.h), to detect a reused pid */
-	int pidfd;	   /* serves the same purpose, but is faster to check; -1: not available */
-	pid_t host_pid;	   /* in the driver's numbering; 0: not known from here */
-	bool other_daemon; /* the daemon is in another pid namespace */
+	pid_t pid;
+	struct observe_context *context;
+	bool there;	  /* the process existed at observer_open() */
+	uint64_t started; /* its start time (common/proc.h), to detect a reused pid */
+	int pidfd;	  /* serves the same purpose, but is faster to check; -1: not available */
+	pid_t host_pid;	  /* in the driver's numbering; 0: not known from here */
 	struct source_shm *shm;
 	struct source_sysfs *sysfs;
-	struct source_debugfs *debugfs; /* owned, or that of options.beside */
 };
 
-static bool wants(const struct observer *observer, enum observe_source source)
-{
-	return observer->options.sources & OBSERVE_BIT(source);
-}
-
-struct observer *observe_open(const struct observe_options *options)
+struct observer *observer_open(pid_t pid, struct observe_context *context)
 {
 	struct observer *observer = allocate(1, sizeof(*observer));
 	struct proc_stat stat;
 
-	observer->options = *options;
-	if (!observer->options.sources)
-		observer->options.sources = OBSERVE_ALL;
+	observer->pid = pid;
+	observer->context = context;
 	observer->shm = source_shm_new();
 	observer->sysfs = source_sysfs_new();
-	observer->debugfs = options->beside ? source_debugfs_share(options->beside->debugfs)
-					    : source_debugfs_new();
 	/* Open the pidfd before the other values are read: while the pidfd reports a living
 	 * process, these values are known to belong to the same process. */
-	observer->pidfd = (int)syscall(SYS_pidfd_open, options->pid, 0);
-	observer->there = proc_stat(options->pid, &stat);
+	observer->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	observer->there = proc_stat(pid, &stat);
 	observer->started = stat.started;
-	observer->host_pid = observe_host_pid(options->pid);
-	if (wants(observer, OBSERVE_DAEMON))
-		observer->other_daemon = options->beside && wants(options->beside, OBSERVE_DAEMON)
-						 ? options->beside->other_daemon
-						 : source_daemon_counts_otherwise(options->socket);
+	observer->host_pid = observe_host_pid(pid);
 	return observer;
 }
 
-void observe_close(struct observer *observer)
+void observer_close(struct observer *observer)
 {
 	if (!observer)
 		return;
 	source_shm_free(observer->shm);
 	source_sysfs_free(observer->sysfs);
-	if (!observer->options.beside)
-		source_debugfs_free(observer->debugfs);
 	if (observer->pidfd >= 0)
 		close(observer->pidfd);
 	free(observer);
-}
-
-void observation_free(struct observation *observation)
-{
-	observe_list_free(&observation->queues);
-	for (unsigned i = 0; i < OBSERVE_SOURCES; i++)
-		observe_list_free(&observation->result[i].list);
-	*observation = (struct observation){0};
 }
 
 static bool is_alive(const struct observer *observer)
@@ -84,15 +59,20 @@ static bool is_alive(const struct observer *observer)
 
 	if (observer->pidfd >= 0)
 		return observer->there && poll_now(observer->pidfd, POLLIN) == 0;
-	return observer->there && proc_stat(observer->options.pid, &stat) &&
+	return observer->there && proc_stat(observer->pid, &stat) &&
 	       stat.started == observer->started && stat.state != 'Z' && stat.state != 'X';
 }
 
 static int query_daemon(const struct observer *observer, struct observe_list *daemon,
 			struct observe_list *shm, WHY)
 {
-	return source_daemon(observer->options.socket, observer->other_daemon,
-			     observer->options.pid, daemon, shm, why);
+	struct observe_context *context = observer->context;
+
+	if (!context->daemon_checked)
+		context->other_daemon = source_daemon_counts_otherwise(context->socket);
+	context->daemon_checked = true;
+	return source_daemon(context->socket, context->other_daemon, observer->pid, daemon, shm,
+			     why);
 }
 
 static int query(struct observer *observer, enum observe_source source, struct observe_list *out,
@@ -100,15 +80,15 @@ static int query(struct observer *observer, enum observe_source source, struct o
 {
 	switch (source) {
 	case OBSERVE_SHM:
-		return source_shm(observer->shm, observer->options.pid, out, why);
+		return source_shm(observer->shm, observer->pid, out, why);
 	case OBSERVE_TRAP:
-		return source_trap(observer->options.pid, out, why);
+		return source_trap(observer->pid, out, why);
 	case OBSERVE_SYSFS:
 		return source_sysfs(observer->sysfs, observer->host_pid, out, why);
 	case OBSERVE_MQD:
-		return source_mqds(observer->debugfs, observer->host_pid, out, why);
+		return source_mqds(observer->context->debugfs, observer->host_pid, out, why);
 	case OBSERVE_HQD:
-		return source_hqds(observer->debugfs, out, why);
+		return source_hqds(observer->context->debugfs, out, why);
 	default:
 		return -EINVAL;
 	}
@@ -116,27 +96,12 @@ static int query(struct observer *observer, enum observe_source source, struct o
 
 /* ---- a whole sample ---- */
 
-static void begin(struct observation *out, const struct observer *observer)
-{
-	out->ns = clock_ns();
-	out->host_pid = observer->host_pid;
-	out->listed = 0;
-	observe_list_clear(&out->queues);
-	for (unsigned i = 0; i < OBSERVE_SOURCES; i++) {
-		out->result[i].queried = false;
-		out->result[i].error = 0;
-		out->result[i].why[0] = '\0';
-		out->result[i].unmatched = 0;
-		observe_list_clear(&out->result[i].list);
-	}
-}
-
-static void query_all(struct observer *observer, struct observation *out)
+static void query_all(struct observer *observer, unsigned sources, struct observation *out)
 {
 	struct observe_result *daemon = &out->result[OBSERVE_DAEMON];
 	struct observe_result *shm = &out->result[OBSERVE_SHM];
 
-	if (wants(observer, OBSERVE_DAEMON)) {
+	if (sources & OBSERVE_BIT(OBSERVE_DAEMON)) {
 		daemon->queried = true;
 		daemon->error = query_daemon(observer, &daemon->list, &shm->list, daemon->why);
 		shm->queried = !daemon->error;
@@ -146,7 +111,7 @@ static void query_all(struct observer *observer, struct observation *out)
 
 		/* The daemon's reply contains the client's shared memory already. The memory of the
 		 * process is read later, when the addresses are known. */
-		if (!wants(observer, s) || result->queried || s == OBSERVE_MEMORY)
+		if (!(sources & OBSERVE_BIT(s)) || result->queried || s == OBSERVE_MEMORY)
 			continue;
 		result->queried = true;
 		result->error = query(observer, s, &result->list, result->why);
@@ -215,71 +180,105 @@ static void join(struct observation *out)
 		observe_none_active(&out->queues);
 }
 
-int observe_sample(struct observer *observer, struct observation *out)
+static void sample_all(struct observer *observer, unsigned sources, struct observation *out)
 {
 	struct observe_result *memory = &out->result[OBSERVE_MEMORY];
 
-	begin(out, observer);
-	out->alive = is_alive(observer);
-	if (!out->alive)
-		return -ESRCH;
-	query_all(observer, out);
+	query_all(observer, sources, out);
 	join(out);
-	if (wants(observer, OBSERVE_MEMORY)) {
+	if (sources & OBSERVE_BIT(OBSERVE_MEMORY)) {
 		memory->queried = true;
-		memory->error = source_memory(observer->options.pid, &out->queues, memory->why);
+		memory->error = source_memory(observer->pid, &out->queues, memory->why);
 	}
 	observe_backlog(&out->queues);
 	observe_list_sort(&out->queues);
+}
+
+/* ---- only the list of queues ---- */
+
+static int ids_from(struct observer *observer, enum observe_source source, struct observation *out)
+{
+	struct observe_result *result = &out->result[source];
+	/* debugfs has no ids, so its queues stay apart (observation_queues()). */
+	struct observe_list *list = source == OBSERVE_MQD ? &result->list : &out->queues;
+
+	result->queried = true;
+	result->error =
+		source == OBSERVE_DAEMON
+			? query_daemon(observer, list, &out->result[OBSERVE_SHM].list, result->why)
+			: query(observer, source, list, result->why);
+	if (!result->error)
+		observe_list_sort(list);
+	else
+		observe_list_clear(list);
+	return result->error;
+}
+
+static void sample_ids(struct observer *observer, unsigned sources, struct observation *out)
+{
+	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_MQD; s++) {
+		if (!(sources & OBSERVE_BIT(s)) || s == OBSERVE_MEMORY ||
+		    ids_from(observer, s, out))
+			continue;
+		if (s != OBSERVE_MQD)
+			out->listed = OBSERVE_BIT(s);
+		return;
+	}
+}
+
+int observer_sample(struct observer *observer, unsigned sources, bool ids_only,
+		    struct observation *out)
+{
+	observation_clear(out);
+	if (!is_alive(observer))
+		return -ESRCH;
+	if (ids_only)
+		sample_ids(observer, sources, out);
+	else
+		sample_all(observer, sources, out);
 	/* Check again: if the process ended meanwhile, the pid may have been reused, and the data
 	 * may be of the new process. */
-	out->alive = is_alive(observer);
-	return out->alive ? 0 : -ESRCH;
+	return is_alive(observer) ? 0 : -ESRCH;
 }
 
-const char *observe_raw(const struct observer *observer, enum observe_source source, size_t *bytes)
+/* ---- observation ---- */
+
+void observation_clear(struct observation *observation)
 {
-	*bytes = 0;
-	return source_debugfs_text(observer->debugfs, source, bytes);
-}
+	observation->listed = 0;
+	observe_list_clear(&observation->queues);
+	for (unsigned i = 0; i < OBSERVE_SOURCES; i++) {
+		struct observe_result *result = &observation->result[i];
 
-/* ---- which queues there are ---- */
-
-static int ids_from(struct observer *observer, enum observe_source source, struct observe_list *out,
-		    WHY)
-{
-	struct observe_list shm = {0};
-	int rc;
-
-	observe_list_clear(out);
-	if (source != OBSERVE_DAEMON)
-		return query(observer, source, out, why);
-	rc = query_daemon(observer, out, &shm, why);
-	observe_list_free(&shm);
-	return rc;
-}
-
-int observe_ids(struct observer *observer, struct observe_list *out, enum observe_source *source,
-		char why[static OBSERVE_WHY])
-{
-	int rc = -ENOENT;
-
-	observe_list_clear(out);
-	snprintf(why, OBSERVE_WHY, "no source was selected");
-	if (!is_alive(observer)) {
-		snprintf(why, OBSERVE_WHY, "process %d has ended", (int)observer->options.pid);
-		return -ESRCH;
+		observe_list_clear(&result->list);
+		*result = (struct observe_result){.list = result->list};
 	}
-	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_MQD; s++) {
-		if (!wants(observer, s) || s == OBSERVE_MEMORY)
-			continue;
-		rc = ids_from(observer, s, out, why);
-		if (rc)
-			continue;
-		*source = s;
-		observe_list_sort(out);
-		return is_alive(observer) ? 0 : -ESRCH;
-	}
-	observe_list_clear(out);
-	return is_alive(observer) ? rc : -ESRCH;
+}
+
+void observation_free(struct observation *observation)
+{
+	observe_list_free(&observation->queues);
+	for (unsigned i = 0; i < OBSERVE_SOURCES; i++)
+		observe_list_free(&observation->result[i].list);
+	*observation = (struct observation){0};
+}
+
+const struct observe_list *observation_queues(const struct observation *observation,
+					      enum observe_source *source, int *error,
+					      const char **why)
+{
+	const struct observe_result *mqds = &observation->result[OBSERVE_MQD];
+
+	*error = 0;
+	*why = "no source was queried";
+	for (unsigned i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
+		if (observation->result[i].queried && observation->result[i].error) {
+			*error = observation->result[i].error;
+			*why = observation->result[i].why;
+		}
+	for (*source = OBSERVE_NO_SOURCE + 1; *source < OBSERVE_SOURCES; (*source)++)
+		if (observation->listed & OBSERVE_BIT(*source))
+			return &observation->queues;
+	*source = mqds->queried && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NO_SOURCE;
+	return &mqds->list;
 }
