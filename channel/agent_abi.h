@@ -71,11 +71,11 @@ struct kfdshim_preload_iface {
 
 /* KFD ioctls that the host passes to the agent; bit: number of the ioctl. CREATE, DESTROY and
  * UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, RUNTIME_ENABLE, CREATE_PROCESS, ALLOC and
- * FREE_MEMORY_OF_GPU. */
+ * FREE_MEMORY_OF_GPU, MAP_MEMORY_TO_GPU, UNMAP_MEMORY_FROM_GPU, IMPORT_DMABUF. */
 #define KFDSHIM_IOCTLS                                                                             \
 	(UINT64_C(1) << 0x02 | UINT64_C(1) << 0x03 | UINT64_C(1) << 0x07 | UINT64_C(1) << 0x1a |   \
 	 UINT64_C(1) << 0x1e | UINT64_C(1) << 0x25 | UINT64_C(1) << 0x27 | UINT64_C(1) << 0x16 |   \
-	 UINT64_C(1) << 0x17)
+	 UINT64_C(1) << 0x17 | UINT64_C(1) << 0x18 | UINT64_C(1) << 0x19 | UINT64_C(1) << 0x1d)
 
 /* The only DRM command that the host passes to the agent: AMDGPU_USERQ, type 'd'. */
 #define KFDSHIM_DRM_TYPE 'd'

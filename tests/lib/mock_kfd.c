@@ -102,7 +102,7 @@ static int memory(char letter, int error)
 	return refuse(error);
 }
 
-static int fake_ioctl(int fd, unsigned long request, void *arg)
+static int driver_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_get_version_args *version = arg;
 	struct kfdabi_runtime_enable *enable = arg;
@@ -166,7 +166,7 @@ void fake_start(void)
 	close(fd);
 	fake.app_settings.priority = fake.app_settings.slo_us = KFDSHIM_UNASKED;
 	host = (struct kfdshim_preload_iface){.abi = KFDSHIM_AGENT_ABI,
-					      .ioctl = fake_ioctl,
+					      .ioctl = driver_ioctl,
 					      .active_doorbells = fake.active_doorbells,
 					      .n_intercept_queues = &fake.n_intercept_queues,
 					      .active = &fake.active,
@@ -208,6 +208,16 @@ void fake_queue_memory(struct fake_queue *q, uint32_t type, struct kfdabi_create
 	args->ctx_save_restore_size = 0x2000;
 }
 
+int fake_ioctl(int fd, unsigned long request, void *arg)
+{
+	unsigned nr = _IOC_NR((unsigned)request);
+
+	if (_IOC_TYPE((unsigned)request) == KFDABI_TYPE &&
+	    (nr >= 64 || !(KFDSHIM_IOCTLS >> nr & 1)))
+		return driver_ioctl(fd, request, arg);
+	return fake.agent->ioctl(fd, request, arg);
+}
+
 int fake_queue_create(struct fake_queue *q, uint32_t type)
 {
 	unsigned long request =
@@ -217,7 +227,7 @@ int fake_queue_create(struct fake_queue *q, uint32_t type)
 	int result;
 
 	fake_queue_memory(q, type, &args);
-	result = fake.agent->ioctl(fake.fd, request, &args);
+	result = fake_ioctl(fake.fd, request, &args);
 	q->id = args.queue_id;
 	return result;
 }
@@ -226,7 +236,7 @@ int fake_queue_destroy(struct fake_queue *q)
 {
 	struct kfd_ioctl_destroy_queue_args args = {.queue_id = q->id};
 
-	return fake.agent->ioctl(fake.fd, AMDKFD_IOC_DESTROY_QUEUE, &args);
+	return fake_ioctl(fake.fd, AMDKFD_IOC_DESTROY_QUEUE, &args);
 }
 
 int fake_queue_update(struct fake_queue *q, uint32_t priority, uint32_t percent)
@@ -239,7 +249,7 @@ int fake_queue_update(struct fake_queue *q, uint32_t priority, uint32_t percent)
 		.queue_priority = priority,
 	};
 
-	return fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args);
+	return fake_ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args);
 }
 
 void fake_queue_unmap(struct fake_queue *q)
@@ -251,7 +261,7 @@ int fake_alloc(uint32_t gpu_id, uint64_t bytes, uint32_t flags, uint64_t *handle
 {
 	struct kfd_ioctl_alloc_memory_of_gpu_args args = {
 		.size = bytes, .gpu_id = gpu_id, .flags = flags};
-	int result = fake.agent->ioctl(fake.fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &args);
+	int result = fake_ioctl(fake.fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &args);
 
 	*handle = args.handle;
 	return result;
@@ -261,14 +271,14 @@ int fake_free(uint64_t handle)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args args = {.handle = handle};
 
-	return fake.agent->ioctl(fake.fd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &args);
+	return fake_ioctl(fake.fd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &args);
 }
 
 int fake_runtime(uint32_t mode)
 {
 	struct kfdabi_runtime_enable args = {.mode_mask = mode};
 
-	return fake.agent->ioctl(fake.fd, KFDABI_IOC_RUNTIME_ENABLE, &args);
+	return fake_ioctl(fake.fd, KFDABI_IOC_RUNTIME_ENABLE, &args);
 }
 
 void fake_submit(struct fake_queue *q, struct fake_signal *completion)

@@ -83,6 +83,9 @@ struct fake_daemon;
 void fake_begin(struct fake_daemon *daemon, struct fake_queue *queue);
 /* Allocates a queue's memory without a call of the driver, and fills *args as for CREATE_QUEUE. */
 void fake_queue_memory(struct fake_queue *queue, uint32_t type, struct kfdabi_create_queue *args);
+/* Issues an ioctl of the program as libkfdshim.so passes it on: to the agent if KFDSHIM_IOCTLS has
+ * it, else to the driver. Returns its result, with errno. */
+int fake_ioctl(int fd, unsigned long request, void *arg);
 /* Create, destroy or update a queue through the agent. Return the ioctl's result, with errno;
  * create fills *queue. `percent`: queue_percentage, 0 to 100. */
 int fake_queue_create(struct fake_queue *queue, uint32_t type);

@@ -326,7 +326,7 @@ static void too_many_contexts(void)
 	for (int i = 0; i < 70; i++) {
 		int fd = memfd_create("kfd", MFD_CLOEXEC);
 
-		CHECK(fake.agent->ioctl(fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
+		CHECK(fake_ioctl(fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
 	}
 	expect_logged("62 KFD contexts", "use fewer");
 }

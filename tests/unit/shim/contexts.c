@@ -55,7 +55,7 @@ static int listed(uint32_t context, uint32_t id)
 static void new_context(int fd)
 {
 	fake.fd = fd;
-	CHECK(fake.agent->ioctl(fd, CREATE_PROCESS, NULL) == 0);
+	CHECK(fake_ioctl(fd, CREATE_PROCESS, NULL) == 0);
 	memset(fake.ids, 0, sizeof(fake.ids));
 }
 
@@ -231,16 +231,15 @@ static void gws_makes_cooperative(void)
 
 	begin(&q);
 	args.queue_id = q.id;
-	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_ALLOC_QUEUE_GWS, &args) == 0);
+	CHECK(fake_ioctl(FAKE_FD, AMDKFD_IOC_ALLOC_QUEUE_GWS, &args) == 0);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.cooperative == 1);
 	args.num_gws = 0;
-	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_ALLOC_QUEUE_GWS, &args) == 0);
+	CHECK(fake_ioctl(FAKE_FD, AMDKFD_IOC_ALLOC_QUEUE_GWS, &args) == 0);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.cooperative == 0);
 	fake.other_errno = EBUSY;
 	args.num_gws = 64;
 	errno = 0;
-	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_ALLOC_QUEUE_GWS, &args) == -1 &&
-	      errno == EBUSY);
+	CHECK(fake_ioctl(FAKE_FD, AMDKFD_IOC_ALLOC_QUEUE_GWS, &args) == -1 && errno == EBUSY);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.cooperative == 0);
 }
 
@@ -255,10 +254,10 @@ static void mask_is_counted(void)
 	begin(&q);
 	args.queue_id = q.id;
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.cu_bits == 0);
-	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_SET_CU_MASK, &args) == 0);
+	CHECK(fake_ioctl(FAKE_FD, AMDKFD_IOC_SET_CU_MASK, &args) == 0);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.cu_bits == 9);
 	args.cu_mask_ptr = 8;
-	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_SET_CU_MASK, &args) == 0);
+	CHECK(fake_ioctl(FAKE_FD, AMDKFD_IOC_SET_CU_MASK, &args) == 0);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.cu_bits == 9);
 }
 

@@ -198,7 +198,7 @@ static void contexts_are_found(void)
 {
 	begin("auto");
 	fake.fd = memfd_create("kfd", MFD_CLOEXEC);
-	CHECK(fake.agent->ioctl(fake.fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
+	CHECK(fake_ioctl(fake.fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	without_main(find_contexts);
 }

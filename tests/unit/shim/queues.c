@@ -78,7 +78,7 @@ static void *move_ring(void *arg)
 		.queue_percentage = 100,
 	};
 
-	CHECK(fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
+	CHECK(fake_ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
 	__atomic_store_n(&moved, true, __ATOMIC_SEQ_CST);
 	return NULL;
 }
@@ -112,7 +112,7 @@ static void a_smaller_ring_is_another(void)
 	fake_ring(&q, &last);
 	args.ring_base_address = (uint64_t)(uintptr_t)q.memory + 4096;
 	args.queue_id = q.id;
-	CHECK(fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
+	CHECK(fake_ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
 	fake_waited(&last);
 	fake_settle();
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
@@ -194,7 +194,7 @@ static void back_but_replaced(bool noticed)
 
 	begin(&first);
 	fake_queue_memory(&q, AQL, &args);
-	CHECK(fake.agent->ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
+	CHECK(fake_ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
 	q.id = old = args.queue_id;
 	fake_ring(&q, NULL);
 	fake.destroy_errno = EBUSY;
@@ -205,7 +205,7 @@ static void back_but_replaced(bool noticed)
 		CHECK(mprotect(q.memory, 8192, PROT_READ | PROT_WRITE) == 0);
 	}
 	*q.wptr = *q.rptr = 0;
-	CHECK(fake.agent->ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
+	CHECK(fake_ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
 	q.id = args.queue_id;
 	CHECK(q.id != old);
 	CHECK(fake_daemon_queue(&daemon_, old, &entry) == 0 && entry.hsa_queue == 0);
@@ -298,8 +298,7 @@ static void structs_of_any_size(void)
 	longer.args = (struct kfd_ioctl_update_queue_args){
 		.queue_id = q.id, .queue_priority = 11, .queue_percentage = 30};
 	longer.bytes[199] = 0x5a;
-	CHECK(fake.agent->ioctl(fake.fd, _IOC(_IOC_WRITE, 'K', KFDABI_UPDATE_QUEUE, 200),
-				&longer) == 0);
+	CHECK(fake_ioctl(fake.fd, _IOC(_IOC_WRITE, 'K', KFDABI_UPDATE_QUEUE, 200), &longer) == 0);
 	CHECK(fake_daemon_queue(&daemon_, 0, &entry) == 0 && entry.priority == 11);
 	CHECK(fake.priorities[q.id] == 11 && fake.percents[q.id] == 30 && fake.update_end == 0x5a);
 	fake.args_bytes = 88;
@@ -402,7 +401,7 @@ static void raw_queue(void)
 	CHECK(page != MAP_FAILED && munmap(page, 4096) == 0);
 	args.read_pointer_address = (uint64_t)(uintptr_t)(page + 4096);
 	args.write_pointer_address = (uint64_t)(uintptr_t)(page + 4096 + 8);
-	CHECK(fake.agent->ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
+	CHECK(fake_ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
 	CHECK(fake_daemon_queue(&daemon_, args.queue_id, &entry) == 0 && entry.hsa_queue == 0);
 	/* The sampler still sees its work. */
 	__atomic_store_n((uint64_t *)(page + 4096 + 8), 5, __ATOMIC_SEQ_CST);
@@ -416,8 +415,7 @@ static void bad_pointers_go_to_the_driver(void)
 	begin(&q);
 	fake.destroy_errno = EFAULT; /* the driver's error */
 	memset(fake.calls, 0, sizeof(fake.calls));
-	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_DESTROY_QUEUE, (void *)8) == -1 &&
-	      errno == EFAULT);
+	CHECK(fake_ioctl(FAKE_FD, AMDKFD_IOC_DESTROY_QUEUE, (void *)8) == -1 && errno == EFAULT);
 	CHECK(strcmp(fake.calls, "D") == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 }
@@ -432,8 +430,7 @@ static void more_queues_than_shm_has_room_for(void)
 	args.read_pointer_address = (uint64_t)(uintptr_t)&words[0];
 	args.write_pointer_address = (uint64_t)(uintptr_t)&words[1];
 	for (uint32_t i = 1; i < CLIENT_SHM_QUEUES + 100; i++)
-		CHECK(fake.agent->ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue),
-					&args) == 0);
+		CHECK(fake_ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == (int)CLIENT_SHM_QUEUES);
 	/* Queues beyond the table still count as work of their node. */
 	CHECK(fake_queue_create(&q, AQL) == 0);

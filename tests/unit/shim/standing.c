@@ -155,7 +155,7 @@ static void update(unsigned i, bool ring, uint32_t percent)
 		.queue_priority = 7,
 	};
 
-	CHECK(fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
+	CHECK(fake_ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
 	now = due = clock_ns();
 }
 

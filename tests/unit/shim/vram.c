@@ -126,7 +126,7 @@ static void failed_calls_change_nothing(void)
 	fake.free_errno = 0;
 	CHECK(fake_free(a) == 0 && fake_free(b) == 0);
 	CHECK(published(FAKE_GPU) == 0);
-	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_FREE_MEMORY_OF_GPU, (void *)8) == 0);
+	CHECK(fake_ioctl(FAKE_FD, AMDKFD_IOC_FREE_MEMORY_OF_GPU, (void *)8) == 0);
 }
 
 /* Thousands of buffers are freed in another order: the sum stays exact. */
@@ -229,7 +229,7 @@ static int call(unsigned long request)
 {
 	char arguments[64] = {0};
 
-	return fake.agent->ioctl(fake.fd, request, arguments);
+	return fake_ioctl(fake.fd, request, arguments);
 }
 
 /* The daemon can see that a call is in progress for which a suspend would have to wait; also of
