@@ -2,10 +2,6 @@
 /*
  * kfdsched monitor: samples the queues of a process repeatedly and reports whether they change.
  * Used by watch, too.
- *
- * Time is divided into slots of one interval each, from the first sample on; a sample is taken at
- * the beginning of a slot. If a sample takes longer than a slot, the slots that it covers are
- * skipped and counted as missed, and the next sample is taken at the beginning of the next slot.
  */
 #include "cli/record/record.h"
 
@@ -37,16 +33,14 @@ struct monitor {
 	unsigned sources; /* OBSERVE_BIT()s */
 	struct sampling sampling;
 	struct recorder *recorder;
-	json_t *changes;       /* with options.json: samples that differ from the one before */
-	char whose[16];	       /* pid as text */
-	char why[OBSERVE_WHY]; /* why the last sample without a source had none */
-	int error;	       /* negative errno for the reason in `why` */
-	uint64_t began_ns, interval_ns, last_ns; /* began, last: times of the first, last sample */
-	uint64_t next;	     /* number of the next sample's time slot; the first slot is 0 */
-	uint64_t last;	     /* number of the last time slot */
-	uint64_t missed;     /* time slots that were skipped because a sample took longer */
-	uint64_t printed_ns; /* time of the last line */
-	size_t taken;	     /* samples */
+	json_t *changes;	 /* with options.json: samples that differ from the one before */
+	char whose[16];		 /* pid as text */
+	char why[OBSERVE_WHY];	 /* why the last sample without a source had none */
+	int error;		 /* negative errno for the reason in `why` */
+	struct sample_task task; /* begins with the first sample */
+	uint64_t last_ns;	 /* time of the last sample */
+	uint64_t printed_ns;	 /* time of the last line */
+	size_t taken;		 /* samples */
 	enum observe_source source_before; /* of the sample before */
 	bool ended;			   /* the process has ended */
 	bool has_failed;		   /* the recording, or the sampling, has failed */
@@ -56,7 +50,7 @@ struct monitor {
  * hard to read. */
 static double seconds_since(const struct monitor *m, uint64_t ns)
 {
-	return (double)((ns - m->began_ns) / 1000) / 1e6;
+	return (double)((ns - m->task.began_ns) / 1000) / 1e6;
 }
 
 /* ---- one line per sample ---- */
@@ -139,7 +133,8 @@ static void keep_change(struct monitor *m)
 /* Prints a sample. Samples without a change are printed at most once per QUIET_NS. */
 static void print_sample(struct monitor *m)
 {
-	bool has_changed = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
+	bool has_changed = m->sampling.changed || m->taken == 1 ||
+			   m->task.interval_ns >= QUIET_NS ||
 			   m->sampling.last_source != m->source_before;
 
 	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_MAX)
@@ -184,8 +179,10 @@ static const struct snapshot_process *inspect(struct monitor *m)
 	return snapshot_read(m->reader, &request)->processes[0];
 }
 
-void monitor_sample(struct monitor *m)
+/* Takes a sample and prints its line. */
+static void sample(void *context)
 {
+	struct monitor *m = context;
 	const struct snapshot_process *process;
 	const struct observe_list *list;
 	enum observe_source source;
@@ -193,9 +190,9 @@ void monitor_sample(struct monitor *m)
 
 	m->last_ns = clock_ns();
 	if (m->taken == 0)
-		m->began_ns = m->last_ns;
+		m->task.began_ns = m->last_ns;
 	process = inspect(m);
-	m->ended = process->ended;
+	m->ended = m->task.over = process->ended;
 	if (m->ended)
 		return;
 	list = observation_queues(&process->seen, &source, &m->error, &why);
@@ -210,21 +207,7 @@ void monitor_sample(struct monitor *m)
 	if (m->sampling.samples > 0)
 		print_sample(m);
 	m->source_before = source;
-
-	/* A sample that takes long does not shift the times of the later ones: it skips time slots,
-	 * which are counted. */
-	uint64_t slot = (clock_ns() - m->began_ns) / m->interval_ns;
-
-	if (slot > m->next)
-		m->missed += (slot < m->last ? slot : m->last) - m->next;
-	m->next = slot > m->next ? slot + 1 : m->next + 1;
-}
-
-uint64_t monitor_due(const struct monitor *m)
-{
-	if (m->ended || m->has_failed || m->next > m->last)
-		return UINT64_MAX;
-	return m->began_ns + m->next * m->interval_ns;
+	m->task.over = m->has_failed;
 }
 
 /* ---- begin and end ---- */
@@ -303,19 +286,20 @@ static int has_no_source(struct monitor *m)
 	return error == -EACCES || error == -EPERM ? CLI_IMPOSSIBLE : CLI_FAILED;
 }
 
-int monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
-		 struct monitor **out)
+static int end(void *context);
+
+void monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
+		  struct sample_loop *loop)
 {
 	struct monitor *m = allocate(1, sizeof(*m));
 	int code;
 
-	*out = NULL;
 	m->cmd = cmd;
 	m->options = *options;
-	m->interval_ns = (uint64_t)(options->interval_us * 1e3);
-	m->last = options->seconds > 0
-			  ? (uint64_t)(options->seconds * 1e9 / (double)m->interval_ns + 1e-6)
-			  : UINT64_MAX - 1;
+	sample_task_begin(&m->task, options->interval_us, sample, m);
+	m->task.end = end;
+	if (options->seconds > 0)
+		m->task.last = (uint64_t)(options->seconds * 1e6 / options->interval_us + 1e-6);
 	snprintf(m->whose, sizeof(m->whose), "%d", (int)options->pid);
 	code = select_process(cmd, options->pid, &m->process);
 	if (code == CLI_GO_ON) {
@@ -325,7 +309,7 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 		code = options->record ? start_recording(m) : CLI_DONE;
 	}
 	if (code == CLI_DONE) {
-		monitor_sample(m);
+		sample_task_take(&m->task);
 		if (m->ended)
 			code = cli_failed(cmd, "process %s (%s) has ended", m->whose,
 					  m->process.comm);
@@ -333,10 +317,11 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 			code = has_no_source(m);
 	}
 	if (code == CLI_DONE)
-		*out = m;
+		loop->tasks[loop->count++] = &m->task;
 	else
 		release(m);
-	return code;
+	if (loop->code == CLI_DONE)
+		loop->code = code;
 }
 
 /* Prints the summary. */
@@ -355,10 +340,10 @@ static void print_all(const struct monitor *m)
 	if (m->sampling.count > 0)
 		sampling_table(&m->sampling, names, gpus, stdout);
 	puts(sampling_meaning(&m->sampling, m->whose, meaning));
-	if (m->missed > 0)
+	if (m->task.missed > 0)
 		printf("%llu samples were skipped, because a sample took longer than the "
 		       "interval.\n",
-		       (unsigned long long)m->missed);
+		       (unsigned long long)m->task.missed);
 }
 
 /* Returns the result for --json. */
@@ -372,7 +357,7 @@ static json_t *whole_json(const struct monitor *m)
 				 (json_int_t)m->options.pid, "host_pid", host, "comm",
 				 comm ? comm : json_null(), "seconds", seconds_since(m, m->last_ns),
 				 "interval_us", (json_int_t)m->options.interval_us, "process_ended",
-				 m->ended, "missed_samples", (json_int_t)m->missed, "changes",
+				 m->ended, "missed_samples", (json_int_t)m->task.missed, "changes",
 				 json_incref(m->changes), "meaning",
 				 sampling_meaning(&m->sampling, m->whose, meaning), "recorded_in",
 				 m->options.record ? json_string(m->options.record) : json_null(),
@@ -383,8 +368,12 @@ static json_t *whole_json(const struct monitor *m)
 	return out;
 }
 
-int monitor_close(struct monitor *m)
+/* Prints the summary, as JSON with options.json, completes the recording and frees the monitor.
+ * Returns the exit code: CLI_FAILED if no source ever reported queues, or if the recording could not
+ * be completed. */
+static int end(void *context)
 {
+	struct monitor *m = context;
 	int code = m->has_failed || m->sampling.samples == 0 ? CLI_FAILED : CLI_DONE;
 	char why[RECORDING_WHY];
 
@@ -419,20 +408,6 @@ int monitor_close(struct monitor *m)
 #define INTERVAL_MAX_US 86400e6
 #define TRAP_MIN_US 100e3 /* shortest interval of source trap: each sample interrupts the GPUs */
 
-/* Samples one process until its time is over, it ends, or a signal stops the command. */
-static int monitor_process(const struct monitor_options *options)
-{
-	struct monitor *m;
-	int code = monitor_open(&cmd_monitor, options, &m);
-	uint64_t due;
-
-	if (code != CLI_DONE)
-		return code;
-	while ((due = monitor_due(m)) != UINT64_MAX && !stop_sleep_until(due))
-		monitor_sample(m);
-	return monitor_close(m);
-}
-
 static int run(int argc, char **argv)
 {
 	static const char *const names[] = {"auto", "trap", "sysfs", "debugfs", NULL};
@@ -443,6 +418,7 @@ static int run(int argc, char **argv)
 		OBSERVE_BIT(OBSERVE_MQD),
 	};
 	struct monitor_options wanted = {.interval_us = 5e6};
+	struct sample_loop loop = {0};
 	double for_us = 30e6;
 	unsigned source = 0;
 	const struct cli_option options[] = {
@@ -472,7 +448,10 @@ static int run(int argc, char **argv)
 			"kfdsched monitor: each sample opens a session, which interrupts the GPUs "
 			"of that process for a moment and excludes other debuggers\n");
 	}
-	return stop_begin(&cmd_monitor) ? CLI_FAILED : monitor_process(&wanted);
+	if (stop_begin(&cmd_monitor))
+		return CLI_FAILED;
+	monitor_open(&cmd_monitor, &wanted, &loop);
+	return sample_loop_run(&loop);
 }
 
 const struct cli_command cmd_monitor = {

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "cli/util/command.h"
+#include "cli/util/sample_loop.h"
 
 #define RECORD_SAMPLES_MAX 1000000
 #define RECORD_INTERVAL_MIN_US 1e3
@@ -46,13 +47,7 @@ int record_command(const struct record_options *options);
 /*
  * Samples the queues of one process repeatedly, prints a line for each sample and, at the end, a
  * summary of all samples. Used by the commands monitor and watch; watch has several monitors
- * at once:
- *
- *	stop_begin(command); monitor_open(command, &options, &m) for each;
- *	until stop_requested(): sleep until the earliest monitor_due(), then monitor_sample();
- *	monitor_close(m) for each.
- *
- * Errors are printed on stderr, as messages of the command.
+ * at once. Errors are printed on stderr, as messages of the command.
  */
 struct monitor_options {
 	pid_t pid;
@@ -70,24 +65,15 @@ struct monitor_options {
  * reply is long and its worker has to schedule meanwhile. */
 #define MONITOR_DAEMON_US 100e3
 
-struct monitor;
-
 /*
- * Opens the sources, begins the recording and takes the first sample. *options is copied, the
- * strings in it are borrowed until monitor_close().
- * Returns CLI_DONE and *out; otherwise prints an error and returns the exit code: there is no
- * such process, no source reports its queues, or the directory cannot be made.
+ * Opens the sources, begins the recording, takes the first sample, and adds a task to the loop that
+ * takes the others and ends with the summary. The task is over when its time is over, the process
+ * has ended, or the recording cannot be written; the loop frees it then. *options is copied, the
+ * strings in it are borrowed.
+ * Prints an error, sets loop->code and adds no task if there is no such process, no source reports
+ * its queues, or the directory cannot be made.
  */
-int monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
-		 struct monitor **out);
-/* Returns when the next sample is due (CLOCK_MONOTONIC, ns). UINT64_MAX: never, because the
- * time is over, the process has ended, or the recording cannot be written. */
-uint64_t monitor_due(const struct monitor *monitor);
-/* Takes a sample, prints its line, and sets the time of the next sample. */
-void monitor_sample(struct monitor *monitor);
-/* Prints the summary (as JSON on stdout if options.json), completes the recording and frees the
- * monitor. Returns the exit code: CLI_FAILED if no source ever reported queues, or if the
- * recording could not be completed. */
-int monitor_close(struct monitor *monitor);
+void monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
+		  struct sample_loop *loop);
 
 #endif

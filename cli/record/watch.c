@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched watch: waits for a new GPU process and monitors it. */
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@
 #define PATTERN 256
 #define COMMAND 120	 /* longest command in a line, in bytes */
 #define LINES_AT_MOST 8u /* lines about processes that use a GPU already */
-#define MONITORS 64u	 /* limit of processes monitored at the same time */
+/* Limit of processes monitored at the same time. The search is a task, too. */
+#define MONITORS (SAMPLE_TASKS - 1)
 
 /* A process that has used a GPU before. */
 struct known_process {
@@ -35,17 +37,14 @@ struct watch_state {
 	bool all, json;
 	double timeout_s, interval_us, seconds;
 
+	struct process_identity target; /* the process that `pid` names */
 	struct container_names *names;
 	struct snapshot_reader *reader;
 	struct known_process *known;
 	size_t known_count, known_room;
-	struct monitor *monitor[MONITORS];
-	size_t monitors;
 	size_t found;
-	uint64_t began_ns;
-	/* The search for new processes goes on. */
-	bool looking;
-	int code; /* first exit code of a monitor that is not CLI_DONE */
+	struct sample_task search; /* for new processes */
+	struct sample_loop loop;
 };
 
 /* ---- matching ---- */
@@ -114,7 +113,7 @@ static int begin(struct watch_state *w)
 
 static double seconds_since(const struct watch_state *w)
 {
-	return (double)((clock_ns() - w->began_ns) / 1000000) / 1e3;
+	return (double)((clock_ns() - w->search.began_ns) / 1000000) / 1e3;
 }
 
 /* Reports a new process: one line, or a JSON object. */
@@ -145,13 +144,6 @@ static void announce(const struct watch_state *w, const struct process_identity 
 	fflush(stdout);
 }
 
-/* Stores the exit code of a monitor, unless a code other than CLI_DONE was stored before. */
-static void worse(struct watch_state *w, int code)
-{
-	if (w->code == CLI_DONE)
-		w->code = code;
-}
-
 /* Reports a new process and begins to monitor it. */
 static void follow(struct watch_state *w, struct process_identity *identity)
 {
@@ -164,17 +156,13 @@ static void follow(struct watch_state *w, struct process_identity *identity)
 		.one_line = true,
 		.labelled = w->all,
 	};
-	int code;
 
 	container_names_query(w->names, &identity->container);
 	announce(w, identity);
 	w->found++;
 	if (!w->all)
-		w->looking = false;
-	code = monitor_open(&cmd_watch, &options, &w->monitor[w->monitors]);
-	if (code == CLI_DONE)
-		w->monitors++;
-	worse(w, code);
+		w->search.over = true;
+	monitor_open(&cmd_watch, &options, &w->loop);
 }
 
 /* Looks for new GPU processes and monitors them. Returns CLI_GO_ON or CLI_FAILED. */
@@ -186,12 +174,12 @@ static int inspect(struct watch_state *w)
 	snapshot = read_processes(w);
 	if (!snapshot)
 		return CLI_FAILED;
-	for (size_t i = 0; w->looking && i < snapshot->count; i++) {
+	for (size_t i = 0; !w->search.over && i < snapshot->count; i++) {
 		struct process_identity *identity = &snapshot->processes[i]->identity;
 
 		if (is_known(w, identity) || !is_meant(w, identity))
 			continue;
-		if (w->monitors == MONITORS) {
+		if (w->loop.count > MONITORS) {
 			progress_clear();
 			fprintf(stderr,
 				"kfdsched watch: process %d (%s) is not monitored: the limit is %u "
@@ -208,96 +196,58 @@ static int inspect(struct watch_state *w)
 
 /* ---- main loop ---- */
 
-static void sample(struct watch_state *w)
+/* Looks for new processes until one was found, with --all until the timeout is over, or until the
+ * process that --pid names has ended. */
+static void search(void *context)
 {
-	size_t n_valid = 0;
+	struct watch_state *w = context;
+	int code = inspect(w);
 
-	for (size_t i = 0; i < w->monitors; i++) {
-		struct monitor *m = w->monitor[i];
-
-		if (monitor_due(m) <= clock_ns())
-			monitor_sample(m);
-		if (monitor_due(m) == UINT64_MAX)
-			worse(w, monitor_close(m));
-		else
-			w->monitor[n_valid++] = m;
-	}
-	w->monitors = n_valid;
-}
-
-/* Returns when the next search for processes (scan_ns) or sample is due. */
-static uint64_t earliest(const struct watch_state *w, uint64_t scan_ns)
-{
-	uint64_t out = w->looking ? scan_ns : UINT64_MAX;
-
-	for (size_t i = 0; i < w->monitors; i++)
-		if (monitor_due(w->monitor[i]) < out)
-			out = monitor_due(w->monitor[i]);
-	return out;
+	if (code != CLI_GO_ON)
+		w->loop.code = code;
+	if (code != CLI_GO_ON || (w->pid && !process_is(&w->target)))
+		w->search.over = true;
+	else if (w->loop.count == 1)
+		progress_live("waiting for a GPU process: %.0f of %.0f s", seconds_since(w),
+			      w->timeout_s);
 }
 
 /* Reports that no new process has used a GPU. Returns CLI_FAILED. */
-static int is_unused(const struct watch_state *w, const struct process_identity *target)
+static int is_unused(const struct watch_state *w)
 {
 	const char *problem = w->container ? container_names_problem(w->names) : "";
 	const char *container = w->container ? w->container : "";
 
 	progress_clear();
-	if (w->pid && !process_is(target))
+	if (w->pid && !process_is(&w->target))
 		return cli_failed(&cmd_watch, "process %d (%s) has ended without using a GPU",
-				  w->pid, target->comm);
+				  w->pid, w->target.comm);
 	if (w->pid)
 		return cli_failed(&cmd_watch, "process %d (%s) did not use a GPU within %.3g s",
-				  w->pid, target->comm, seconds_since(w));
+				  w->pid, w->target.comm, seconds_since(w));
 	return cli_failed(&cmd_watch, "no new GPU process%s%s within %.3g s%s%s%s%s",
 			  container[0] ? " in container " : "", container, seconds_since(w),
 			  problem[0] ? " (" : "", problem, problem[0] ? ")" : "",
 			  stop_requested() ? "" : ": use a longer --timeout");
 }
 
-/* Looks for new processes until one was found or the timeout is over (--all: until it is over), and
- * samples the monitors until all of them have ended. Returns the exit code. */
-static int run_loop(struct watch_state *w, const struct process_identity *target)
+/* Searches at the interval, shortened so that the last search is at the timeout, and samples the
+ * monitors until all of them have ended. Returns the exit code. */
+static int run_loop(struct watch_state *w)
 {
-	const uint64_t interval_ns = (uint64_t)(w->interval_us * 1e3);
-	const uint64_t deadline = w->began_ns + (uint64_t)(w->timeout_s * 1e9);
-	uint64_t next = w->began_ns;
-	bool stopped = false;
+	double searches = ceil(w->timeout_s * 1e6 / w->interval_us);
+	int code;
 
-	while (!stopped && (w->looking || w->monitors > 0)) {
-		uint64_t now = clock_ns();
-
-		if (w->looking && now >= next) {
-			int code = inspect(w);
-
-			if (code != CLI_GO_ON)
-				return code;
-			if (now >= deadline || (w->pid && !process_is(target)))
-				w->looking = false;
-			next = clock_ns() + interval_ns;
-			if (next > deadline)
-				next = deadline;
-		}
-		sample(w);
-		if (!w->looking && w->monitors == 0)
-			break;
-		if (w->monitors == 0)
-			progress_live("waiting for a GPU process: %.0f of %.0f s", seconds_since(w),
-				      w->timeout_s);
-		stopped = stop_sleep_until(earliest(w, next));
-	}
-	if (w->found == 0)
-		return is_unused(w, target);
-	for (size_t i = 0; i < w->monitors; i++)
-		worse(w, monitor_close(w->monitor[i]));
-	w->monitors = 0;
-	return w->code;
+	sample_task_begin(&w->search, w->timeout_s * 1e6 / searches, search, w);
+	w->search.last = (uint64_t)searches;
+	w->loop = (struct sample_loop){.tasks = {&w->search}, .count = 1};
+	code = sample_loop_run(&w->loop);
+	return code == CLI_DONE && w->found == 0 ? is_unused(w) : code;
 }
 
 static int watch(struct watch_state *w)
 {
-	struct process_identity target = {0};
-	int code = w->pid ? select_process(&cmd_watch, w->pid, &target) : CLI_GO_ON;
+	int code = w->pid ? select_process(&cmd_watch, w->pid, &w->target) : CLI_GO_ON;
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -310,10 +260,8 @@ static int watch(struct watch_state *w)
 	if (code != CLI_GO_ON)
 		return code;
 	fprintf(stderr, "kfdsched watch: waiting for %s to use a GPU, for up to %.3g s\n",
-		w->pid ? target.comm : "a new process", w->timeout_s);
-	w->began_ns = clock_ns();
-	w->looking = true;
-	return run_loop(w, &target);
+		w->pid ? w->target.comm : "a new process", w->timeout_s);
+	return run_loop(w);
 }
 
 /* ---- command ---- */
