@@ -37,6 +37,7 @@ struct session {
 	struct child_output output;
 	struct snapshot_reader *reader;
 	uint64_t began_ns;
+	struct sample_task task; /* while the command runs */
 	char why[RECORDING_WHY];
 	bool has_failed; /* the recording could not be written */
 	int taken;	 /* samples while the command ran */
@@ -166,25 +167,30 @@ static int start(struct session *s)
 	return CLI_DONE;
 }
 
+static void sample_command(void *context)
+{
+	struct session *s = context;
+
+	sample(s, "sample", true);
+	s->task.over = s->has_failed;
+}
+
+static bool wait_for_command(void *output, uint64_t until_ns)
+{
+	return child_output_wait(output, until_ns);
+}
+
 /* Takes the samples while the command runs, then waits for its end or for a request to stop. */
 static void follow(struct session *s)
 {
-	uint64_t interval = (uint64_t)(s->options->interval_us * 1e3);
-	uint64_t begin = clock_ns();
+	struct sample_loop loop = {
+		.tasks = {&s->task}, .count = 1, .wait = wait_for_command, .context = &s->output};
 
-	for (unsigned long n = 1; n <= s->options->samples && !s->has_failed; n++) {
-		uint64_t due = begin + n * interval;
-
-		/* Skip a sample that is late by more than an interval. */
-		if (clock_ns() > due + interval)
-			continue;
-		child_output_wait(&s->output, due);
-		if (s->output.ended || stop_requested())
-			break;
-		sample(s, "sample", true);
-	}
-	if (!stop_requested())
-		child_output_wait(&s->output, UINT64_MAX);
+	sample_task_begin(&s->task, s->options->interval_us, sample_command, s);
+	s->task.next = 1;
+	s->task.last = s->options->samples;
+	sample_loop_run(&loop);
+	child_output_wait(&s->output, UINT64_MAX);
 }
 
 /* Waits until the driver lists no process that has ended, but at most GONE_NS, so that the final

@@ -131,7 +131,7 @@ static void reap(struct child_output *s)
 	}
 }
 
-void child_output_wait(struct child_output *s, uint64_t until_ns)
+bool child_output_wait(struct child_output *s, uint64_t until_ns)
 {
 	reap(s);
 	while (!s->ended && !stop_requested()) {
@@ -143,12 +143,13 @@ void child_output_wait(struct child_output *s, uint64_t until_ns)
 		};
 
 		if (clock_ns() >= until_ns)
-			return;
+			return false;
 		poll_until_ns(fds, sizeof(fds) / sizeof(fds[0]), until_ns);
 		take(s, &s->out);
 		take(s, &s->err);
 		reap(s);
 	}
+	return true;
 }
 
 /* Waits until the members of the group, which were killed, are gone: until then they would be

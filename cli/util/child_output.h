@@ -39,8 +39,8 @@ struct child_output {
 int child_output_start(struct child_output *output, char *const *argv, int stdout_file,
 		       int stderr_file, int stdout_to, int stderr_to);
 /* Reads output and reaps children until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns
- * earlier when the command ends or stop_requested() is true. */
-void child_output_wait(struct child_output *output, uint64_t until_ns);
+ * true, earlier, when the command has ended or stop_requested() is true. */
+bool child_output_wait(struct child_output *output, uint64_t until_ns);
 /* Sends SIGTERM to the process group, and SIGKILL when the command has ended or after five seconds.
  * Returns when the whole group is gone, or two seconds after the end of the command. */
 void child_output_stop(struct child_output *output);
