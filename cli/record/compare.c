@@ -103,28 +103,38 @@ static int inspect(struct side *side, double seconds)
 	return CLI_DONE;
 }
 
-/* Samples the sides that are running processes, both at the same time. A signal to stop ends the
- * sampling early, but not before the first sample. Returns CLI_DONE or CLI_FAILED. */
+/* The sampling of the sides that are running processes, both at the same time. */
+struct live_sides {
+	struct side *sides;
+	unsigned long left; /* samples that are still to be taken */
+	struct sample_task task;
+	struct sample_loop loop;
+};
+
+static void sample(void *context)
+{
+	struct live_sides *live = context;
+
+	for (unsigned i = 0; i < 2 && live->loop.code == CLI_DONE; i++)
+		if (!live->sides[i].dir)
+			live->loop.code = inspect(&live->sides[i],
+						  (double)(clock_ns() - live->task.began_ns) / 1e9);
+	live->task.over = --live->left == 0 || live->loop.code != CLI_DONE;
+}
+
+/* Samples the sides that are running processes. A signal to stop ends the sampling early, but not
+ * before the first sample. Returns CLI_DONE or CLI_FAILED. */
 static int watch(const struct job *job, struct side *sides)
 {
-	uint64_t interval_ns =
-		(uint64_t)((job->interval_us > 0 ? job->interval_us : LIVE_US) * 1e3);
-	unsigned long samples = job->samples ? job->samples : LIVE_SAMPLES;
-	uint64_t began = clock_ns();
+	struct live_sides live = {
+		.sides = sides,
+		.left = job->samples ? job->samples : LIVE_SAMPLES,
+		.loop = {.tasks = {&live.task}, .count = 1},
+	};
 
-	for (unsigned long n = 0; n < samples; n++) {
-		if (stop_sleep_until(began + n * interval_ns) && n > 0)
-			return CLI_DONE;
-		for (unsigned i = 0; i < 2; i++) {
-			int code = sides[i].dir
-					   ? CLI_DONE
-					   : inspect(&sides[i], (double)(clock_ns() - began) / 1e9);
-
-			if (code != CLI_DONE)
-				return code;
-		}
-	}
-	return CLI_DONE;
+	sample_task_begin(&live.task, job->interval_us > 0 ? job->interval_us : LIVE_US, sample,
+			  &live);
+	return sample_loop_run(&live.loop);
 }
 
 /* ---- a recording or a process ---- */
