@@ -13,6 +13,7 @@
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
+#include "cli/util/sample_loop.h"
 #include "cli/util/select_process.h"
 #include "common/allocate.h"
 #include "common/clock.h"
@@ -212,7 +213,6 @@ static void check_holds(struct top_actions *actions, char *message, size_t size)
 #define EMPTY_READS 20u
 
 struct top_loop {
-	const struct top_options *options;
 	struct gatherer *gatherer;
 	struct top_actions actions;
 	struct detail *detail;
@@ -223,11 +223,14 @@ struct top_loop {
 	struct top_ui ui;
 	unsigned empty_reads;
 	bool quit;
-	bool again; /* an action has been carried out: take the next sample at once */
+	int error; /* of a wait: negative errno */
+	struct sample_task task;
 };
 
-static void sample(struct top_loop *live)
+static void sample(void *context)
 {
+	struct top_loop *live = context;
+
 	collect_sample(live->gatherer, live->ui.visible[TOP_HQDS] || live->ui.visible[TOP_RATIO],
 		       &live->state[(live->samples + 1) % 2]);
 	live->samples++;
@@ -248,7 +251,8 @@ static void draw_frame(struct top_loop *live)
 	terminal_show(&live->screen);
 }
 
-/* Carries out the action of a key. A suspend can take two seconds, so first shows a message. */
+/* Carries out the action of a key; the next sample is then taken at once. A suspend can take two
+ * seconds, so first shows a message. */
 static void act(struct top_loop *live, enum ui_action action)
 {
 	struct top_ui *ui = &live->ui;
@@ -276,7 +280,8 @@ static void act(struct top_loop *live, enum ui_action action)
 	default:
 		return;
 	}
-	live->again = true;
+	live->task.began_ns = clock_ns();
+	live->task.next = 0;
 }
 
 /* Handles all keys that are waiting. readable: poll() reported stdin as readable. */
@@ -294,52 +299,31 @@ static int keys(struct top_loop *live, bool readable)
 	return 0;
 }
 
-/* Waits until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
- * suspension, and handles it. */
-static int wait_for_something(struct top_loop *live, uint64_t until_ns)
+/* Draws a frame, waits until `until_ns`, or until there is a key, a signal, a request to stop, or
+ * the end of a suspension, and handles it. Returns true if top is to end. */
+static bool draw_and_wait(void *context, uint64_t until_ns)
 {
+	struct top_loop *live = context;
 	struct pollfd fd[2 + HOLDS] = {
 		{.fd = STDIN_FILENO, .events = POLLIN},
 		{.fd = stop_fd(), .events = POLLIN},
 	};
 	nfds_t n = 2 + poll_holds(&live->actions, fd + 2);
-	int ready = poll_or_signal_ns(fd, n, until_ns);
+	int ready;
 
+	draw_frame(live);
+	ready = poll_or_signal_ns(fd, n, until_ns);
 	/* Treat a signal (-EINTR) like a key: it may be SIGWINCH, after which ncurses returns a
 	 * key. */
 	if (ready < 0 && ready != -EINTR)
-		return ready;
-	if (fd[1].revents)
-		live->quit = true;
-	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
-		return -EIO;
+		live->error = ready;
+	else if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+		live->error = -EIO;
+	live->quit |= live->error || fd[1].revents;
 	check_holds(&live->actions, live->ui.message, sizeof(live->ui.message));
-	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
-}
-
-static int go_on(struct top_loop *live)
-{
-	const uint64_t interval_ns = (uint64_t)(live->options->interval_us * 1000);
-	uint64_t next = clock_ns();
-	int rc = 0;
-
-	while (!rc && !live->quit) {
-		uint64_t now = clock_ns();
-
-		if (live->again)
-			next = now;
-		live->again = false;
-		if (now >= next) {
-			sample(live);
-			next += interval_ns;
-			/* If a whole interval was missed, do not catch up. */
-			if (next < now)
-				next = now + interval_ns;
-		}
-		draw_frame(live);
-		rc = wait_for_something(live, next);
-	}
-	return rc;
+	if (!live->quit)
+		live->error = keys(live, fd[0].revents & POLLIN);
+	return live->quit || live->error;
 }
 
 /*
@@ -348,7 +332,9 @@ static int go_on(struct top_loop *live)
  */
 static int run_live(const struct top_options *options)
 {
-	struct top_loop live = {.options = options};
+	struct top_loop live = {0};
+	struct sample_loop loop = {
+		.tasks = {&live.task}, .count = 1, .wait = draw_and_wait, .context = &live};
 	int rc;
 
 	ui_begin(&live.ui, options->pid);
@@ -357,7 +343,9 @@ static int run_live(const struct top_options *options)
 	live.detail = detail_open(options->socket);
 	rc = terminal_begin();
 	if (!rc) {
-		rc = go_on(&live);
+		sample_task_begin(&live.task, options->interval_us, sample, &live);
+		sample_loop_run(&loop);
+		rc = live.error;
 		terminal_end();
 	}
 	for (unsigned i = 0; i < live.actions.holds; i++)
