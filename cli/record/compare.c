@@ -2,13 +2,11 @@
 /* kfdsched compare: compares two recordings, two running processes, one of each, or two commands,
  * which it records first. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +18,6 @@
 #include "common/allocate.h"
 #include "common/clock.h"
 #include "common/text.h"
-#include "common/wait.h"
 
 /* Number and interval of the samples of a running process: enough to see whether its queues change
  * all the time. */
@@ -187,96 +184,40 @@ static int take_sides(const struct job *job, struct side *sides)
 
 /* ---- two commands, each recorded by a process of its own ---- */
 
-/* The process that records one command. */
-struct recording_process {
-	pid_t pid;
-	int pidfd; /* readable when it has ended; -1: it has ended and was reaped */
-};
-
-/* Starts the process that records one command. It gets SIGTERM if kfdsched dies, so that a signal
- * that ends kfdsched stops the command as well. Returns 0 or a negative errno. */
-static int start_recording(struct recording_process *process, const struct record_options *options)
-{
-	process->pid = child_fork(SIGTERM, false);
-	if (process->pid == 0) {
-		int code = record_command(options);
-
-		fflush(NULL);
-		_exit(code);
-	}
-	if (process->pid < 0)
-		return -errno;
-	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	if (process->pidfd >= 0)
-		return 0;
-	int error = -errno;
-
-	kill(process->pid, SIGTERM);
-	waitpid(process->pid, NULL, 0);
-	return error;
-}
-
-/* Reaps a process that has ended, and writes its exit code to *code. */
-static void reap(struct recording_process *process, int *code)
-{
-	int status;
-
-	if (waitpid(process->pid, &status, 0) == process->pid)
-		*code = cli_exit_code(status);
-	close(process->pidfd);
-	process->pidfd = -1;
-}
-
-static void stop_both(const struct recording_process *processes)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (processes[i].pidfd >= 0)
-			kill(processes[i].pid, SIGTERM);
-}
-
-/* Waits until both processes have ended. Passes the first signal to stop on to them; they then stop
- * their commands and complete their recordings. */
-static void wait_for_both(struct recording_process *processes, int *codes)
-{
-	int stop = stop_fd();
-
-	while (processes[0].pidfd >= 0 || processes[1].pidfd >= 0) {
-		struct pollfd fds[] = {
-			{.fd = processes[0].pidfd, .events = POLLIN},
-			{.fd = processes[1].pidfd, .events = POLLIN},
-			{.fd = stop, .events = POLLIN},
-		};
-
-		poll_until_ns(fds, sizeof(fds) / sizeof(fds[0]), UINT64_MAX);
-		if (fds[2].revents) {
-			stop_both(processes);
-			stop = -1; /* it stays readable */
-		}
-		for (unsigned i = 0; i < 2; i++)
-			if (fds[i].revents)
-				reap(&processes[i], &codes[i]);
-	}
-}
-
 /*
- * Records two commands at the same time, and returns when both have ended. A signal to stop is
- * passed on to both. Writes the exit code of each record_command() to codes[]. Returns 0, or a
- * negative errno if a process could not be started; then neither runs any more.
+ * Records two commands at the same time, and returns when both have ended. The processes that
+ * record them get a signal to stop with this one (interrupt.h), and SIGTERM if this one dies; they
+ * then stop their commands and complete their recordings. Writes the exit code of each
+ * record_command() to codes[]. Returns 0, or a negative errno if a process could not be started;
+ * then neither runs any more.
  */
 static int record_two(const struct record_options sides[2], int codes[2])
 {
-	struct recording_process processes[2] = {{.pidfd = -1}, {.pidfd = -1}};
-	int rc = 0;
+	pid_t pids[2] = {-1, -1};
+	int rc = 0, status;
 
 	codes[0] = codes[1] = CLI_FAILED;
 	/* With an inherited SIG_IGN the kernel would reap the processes, and their exit codes would
 	 * be lost. */
 	signal(SIGCHLD, SIG_DFL);
-	for (unsigned i = 0; rc == 0 && i < 2; i++)
-		rc = start_recording(&processes[i], &sides[i]);
-	if (rc)
-		stop_both(processes);
-	wait_for_both(processes, codes);
+	for (unsigned i = 0; rc == 0 && i < 2; i++) {
+		pids[i] = child_fork(SIGTERM, false);
+		if (pids[i] == 0) {
+			int code = record_command(&sides[i]);
+
+			fflush(NULL);
+			_exit(code);
+		}
+		if (pids[i] < 0)
+			rc = -errno;
+	}
+	if (rc && pids[0] > 0)
+		kill(pids[0], SIGTERM);
+	for (unsigned i = 0; i < 2 && pids[i] > 0; i++) {
+		while (waitpid(pids[i], &status, 0) < 0)
+			; /* -EINTR: a signal to stop, which the process gets, too */
+		codes[i] = cli_exit_code(status);
+	}
 	return rc;
 }
 

@@ -33,7 +33,7 @@ int stop_begin(const struct cli_command *cmd)
 	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 	struct sigaction before;
 
-	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
+	if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK))
 		return cli_failed(cmd, "cannot handle signals: %s", strerror(errno));
 	for (size_t i = 0; i < ASKING; i++) {
 		/* A signal that is ignored (SIGHUP after nohup) stays ignored. */
