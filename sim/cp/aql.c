@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * AQL packets (HSA specification, amd_hsa_signal.h, amd_hsa_queue.h): how they get from the ring
- * into the GPU model, and what they do when they retire.
+ * Passes AQL packets from a queue's ring to the GPU model, and carries out their effects when they
+ * retire. Formats: HSA specification, amd_hsa_signal.h, amd_hsa_queue.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -97,8 +97,8 @@ int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64
 	return (int64_t)(waves > lds ? waves : lds);
 }
 
-/* Checks a dispatch packet and describes it in *@packet and *@to. Returns 0, a queue_error_code
- * (positive), or a negative errno. */
+/* Parses a dispatch packet: fills in *@packet (its effects) and *@to (its work for the GPU model).
+ * Returns 0, a queue_error_code (positive), or a negative errno. */
 static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *packet,
 			  struct gpu_packet *to)
 {
@@ -138,8 +138,8 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 	return r;
 }
 
-/* Describes a barrier packet in *@packet and *@to. One without signals does not wait, and only
- * costs its time. Returns 0. */
+/* Parses a barrier packet: fills in *@packet (its effects) and *@to (its work for the GPU model). A
+ * barrier without signals waits for nothing and only takes the time of a packet. Returns 0. */
 static int parse_barrier(const struct aql *aql, enum packet_kind kind, struct packet *packet,
 			 struct gpu_packet *to)
 {
@@ -169,7 +169,8 @@ static int parse_vendor(const struct aql *aql, struct packet *packet, struct gpu
 	return 0;
 }
 
-/* Enters the PM4 code that a vendor packet names. Returns 0, a queue_error_code or an -errno. */
+/* Enters the PM4 indirect buffer to which the AQL vendor packet refers. Returns 0, a
+ * queue_error_code (positive) or a negative errno. */
 static int enter_pm4(struct queue *queue, const struct aql *aql)
 {
 	uint32_t words[4];
@@ -199,8 +200,8 @@ static int parse(struct queue *queue, struct aql *aql, struct packet *packet, st
 	}
 }
 
-/* Reads the packet at a ring position. The header is loaded with acquire semantics, because the
- * producer stores it last to publish the packet. */
+/* Reads the packet at ring position @at. Loads the header with acquire semantics, because the
+ * producer stores it last to publish the packet. Returns 0 or -EFAULT. */
 static int read_packet(struct queue *queue, uint64_t at, struct aql *aql)
 {
 	uint64_t va = queue->hw_ring + at * AQL_BYTES % queue->hw_ring_bytes;
@@ -304,7 +305,7 @@ bool aql_ready(struct queue *queue, const struct packet *packet)
 	return packet->kind == PACKET_AND;
 }
 
-/* Frees the ring slots before @end and writes the read pointer. */
+/* Marks the ring slots before @end as free (AQL_INVALID) and writes the read pointer. */
 static void pass(struct queue *queue, uint64_t end)
 {
 	const uint16_t invalid = AQL_INVALID;
@@ -321,7 +322,8 @@ static void pass(struct queue *queue, uint64_t end)
 		engine_fault(queue);
 }
 
-/* Acts on kernels only: a barrier or a wait holds the packet processor until it ends. */
+/* Frees the ring slot of a packet that begins, if the packet runs a kernel. A barrier or a wait
+ * keeps its slot until it ends, because the packet processor does not continue before that. */
 void aql_consumed(struct queue *queue, const struct packet *packet)
 {
 	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
@@ -330,7 +332,8 @@ void aql_consumed(struct queue *queue, const struct packet *packet)
 		pass(queue, packet->end);
 }
 
-/* Starts the packet's copy or fill, if it has one. Returns as move_begin(). */
+/* Starts the packet's copy or fill, if it has one. Returns 0, or 1 if the caller must return
+ * because the copy continues in the background or has failed (move_begin()). */
 static int begin_move(struct queue *queue, struct packet *packet)
 {
 	struct move *move = &queue->moving.move;

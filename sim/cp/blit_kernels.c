@@ -8,8 +8,8 @@
  * rows of bytes to copy or to fill.
  *
  * In the older version a work-item moves one element, so that no more elements are moved than the
- * grid has work-items. The limit is needed: HIP 5.2 dispatches a hipMemset with a size below zero
- * if it has fewer bytes than its first element lacks to alignment.
+ * grid has work-items. The code applies this limit, because HIP 5.2 dispatches a fill with a
+ * negative size for a hipMemset() that ends before the first aligned element.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,8 +35,8 @@ enum blit blit_of_name(const char *name)
 	for (unsigned i = BLIT_NONE + 1; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name + sizeof PREFIX - 1, names[i]))
 			return (enum blit)i;
-	/* initHeap and gwsInit prepare a heap or a barrier, and move nothing that a program
-	 * sees. */
+	/* initHeap and gwsInit only prepare a heap or a barrier. A program sees no data from them,
+	 * so they need no effect. */
 	if (strcmp(name, PREFIX "initHeap") && strcmp(name, PREFIX "gwsInit"))
 		return BLIT_UNKNOWN;
 	return BLIT_NONE;
@@ -81,7 +81,8 @@ static int take_copy(const struct process *process, uint64_t kernarg, uint64_t i
 		return -EFAULT;
 	move->src = a.older.src + a.older.src_offset;
 	move->dst = a.older.dst + a.older.dst_offset;
-	/* A work-item copies one dword, the last one the rest; or each copies one byte. */
+	/* Each work-item copies one dword, and the last one only the rest. If `rest` is BY_BYTE,
+	 * each copies one byte. */
 	if (a.older.rest == BY_BYTE)
 		move->bytes = least(a.older.dwords, items);
 	else if (a.older.dwords > items)
@@ -112,7 +113,7 @@ static int take_copy_aligned(const struct process *process, uint64_t kernarg, ui
 static int take_rect(const struct process *process, uint64_t kernarg, bool aligned,
 		     struct move *move)
 {
-	struct { /* from, to: pitch, slice, offset; size: x, y, z, unit */
+	struct { /* from and to: pitch, slice, offset, unused; size: x, y, z, bytes of an element */
 		uint64_t src, dst, unused[2], from[4], to[4], size[4];
 	} a;
 	uint64_t element = 1;
@@ -226,8 +227,8 @@ static int take_write(const struct process *process, uint64_t kernarg, struct mo
 	return 0;
 }
 
-/* Reads the arguments of a kernel and describes its effect in *@move. Returns 0, or -EFAULT, also
- * for arguments beyond any real size. */
+/* Reads the arguments of a kernel and describes its effect in *@move. Returns 0, or -EFAULT if the
+ * arguments cannot be read or are larger than any real ones. */
 static int take(const struct process *process, enum blit which, uint64_t kernarg, uint64_t items,
 		struct move *move)
 {

@@ -36,7 +36,8 @@ static int peek(const struct process *process, uint64_t va, void *to, size_t n)
 	return task_memory(process->pid, va, to, n, false);
 }
 
-/* Reads a string of unknown length, page by page, because the next page may not be mapped. */
+/* Reads a string of unknown length from the process, page by page, because the next page may not be
+ * mapped. Returns 0 or -EFAULT. */
 static int peek_string(const struct process *process, uint64_t va, char *to, size_t size)
 {
 	size_t have = 0;
@@ -65,7 +66,8 @@ static void image_free(struct image *image)
 	image->bytes = NULL;
 }
 
-/* Maps a file, at its path below the process's own root. Returns 0 or a negative errno. */
+/* Maps a file that the process sees as @path. *@image gets @size bytes from @offset on; @size 0: up
+ * to the end. Returns 0 or a negative errno. */
 static int image_of_file(const struct process *process, const char *path, uint64_t offset,
 			 uint64_t size, struct image *image)
 {
@@ -161,7 +163,7 @@ static bool take(const struct image *image, uint64_t offset, void *to, size_t n)
 	return from;
 }
 
-/* Calls @symbol for each named symbol of the code object until it returns true. */
+/* Calls @symbol for each named symbol of the code object until @symbol returns true. */
 static void symbols(const struct image *image,
 		    bool (*symbol)(void *arg, const char *name, uint64_t value), void *arg)
 {
@@ -206,8 +208,9 @@ static bool is_r_debug(void *arg, const char *name, uint64_t value)
 	return true;
 }
 
-/* Returns the value of _amdgpu_r_debug in the runtime's library file plus the address at which the
- * process has mapped the library. */
+/* Returns the address of _amdgpu_r_debug in the process: the symbol's value in the runtime's
+ * library file plus the address at which the process has mapped the library. Returns 0 if it has no
+ * such library. */
 uint64_t codeobj_r_debug(struct process *process)
 {
 	char path[48], line[4200], *at;
@@ -242,7 +245,8 @@ struct finding {
 	void *arg;
 };
 
-/* Reports symbols that end in ".kd" as kernels, under their name without it. */
+/* Calls finding->found for a symbol that ends in ".kd", with its name without that ending. Returns
+ * false, so that the search continues. */
 static bool is_kernel(void *arg, const char *name, uint64_t value)
 {
 	struct finding *finding = arg;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * Finds out what a dispatched kernel is. Kernels are timed, not executed, except those whose effect
- * a program needs for correct results: the runtime's own copy and fill kernels, and kfdreplay's
+ * a program needs for correct results: the copy and fill kernels of the runtimes, and kfdreplay's
  * counting kernel.
  *
- * The kernels of ROCr are in no code object. Each is recognised by its arguments, which repeat the
- * grid size and contain ranges of equal length. Those of HIP are in a code object (blit_kernels.c).
+ * The copy and fill kernels of ROCr are in no code object. Each is recognised by its arguments,
+ * which repeat the grid size and contain ranges of equal length. Those of HIP are in a code object
+ * (blit_kernels.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 
 #define SPIN_NAME "kfdreplay_spin"
 #define NS_PER_TICK 10u /* period of the 100 MHz counter that the kernel spins on */
-/* Limits for hostile arguments, so that the result is still a time. */
+/* Limits for a kernel's arguments, so that hostile values cannot overflow the calculation of its
+ * time. */
 #define TICKS_MAX (1ull << 50)
 #define BYTES_MAX (1ull << 47)
 
@@ -85,7 +87,8 @@ static bool loaded_before(void *arg, uint64_t load_address)
 	for (size_t i = 0; i < map->n_loaded; i++)
 		if (map->loaded[i] == load_address)
 			return true;
-	/* If memory is short it will be read again: slower, not wrong. */
+	/* If there is no memory for the record, the code object is read again later: slower, but
+	 * correct. */
 	if (!ARRAY_GROW(map->loaded, map->cap_loaded, map->n_loaded + 1))
 		map->loaded[map->n_loaded++] = load_address;
 	return false;
@@ -106,8 +109,9 @@ static void found_kernel(void *arg, uint64_t object, const char *name)
 		kernel->spin || (kernel->blit != BLIT_NONE && kernel->blit != BLIT_UNKNOWN));
 }
 
-/* Returns the kernel at this address. If it is not known, reads the code objects that were loaded
- * since the last time; a kernel that is in none of them is unnamed. NULL: no memory. */
+/* Returns the kernel at this address. If it is unknown, reads the code objects that were loaded
+ * since the last call; a kernel that is in none of them is unnamed. Returns NULL if there is no
+ * memory. */
 static struct kernel *lookup(struct process *process, uint64_t object)
 {
 	struct kernel_map *map = process->kernels;
@@ -139,7 +143,7 @@ static struct kernel *lookup(struct process *process, uint64_t object)
 	return kernel;
 }
 
-/* The three layouts of the arguments of the runtime's kernels. */
+/* Arguments of ROCr's kernels: aligned copy, misaligned copy and fill. */
 union blit_args {
 	struct {
 		uint64_t src, dst, edges[6], src_end, dst_end;
@@ -155,7 +159,8 @@ union blit_args {
 	} fill;
 };
 
-/* Recognises ROCr's copy and fill kernels by their arguments, and fills in the packet. */
+/* Recognises ROCr's copy and fill kernels by their arguments, and fills in the packet. Returns
+ * false for other kernels. */
 static bool recognise_blit(const struct process *process, const struct dispatch *dispatch,
 			   struct packet *packet)
 {
@@ -192,7 +197,8 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 	return true;
 }
 
-/* Returns the time of one workgroup if those that run at the same time share the copy bandwidth. */
+/* Returns the time of one workgroup of a copy or fill of @bytes. Workgroups that run at the same
+ * time share the copy bandwidth. */
 static uint64_t transfer_ns(const struct sim_config *config, const struct dispatch *dispatch,
 			    uint64_t bytes)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Takes packets from a queue's ring to the GPU model and back: fetches and submits them, waits for
- * values in memory, and carries out their effects at the model's events. Formats: aql.c, sdma.c,
- * pm4.c.
+ * Passes packets from a queue's ring to the GPU model, waits for values in memory, and carries out
+ * the packets' effects when the model reports events. The formats of packets are in aql.c, sdma.c
+ * and pm4.c.
  */
 #include <string.h>
 
@@ -10,8 +10,9 @@
 #include "sim/driver/runlist_update.h"
 #include "sim/host/time_slots.h"
 
-/* Returns true if --break keeps this compute queue from running: as many as there are hardware
- * slots come before it. */
+/* Returns true if this compute queue must not run. That happens only if --break names the rule
+ * below: then only as many of the process's compute queues run on a node as it has hardware
+ * slots. */
 static bool beyond_the_slots(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -81,7 +82,8 @@ int engine_submit(struct queue *queue, const struct packet *packet,
 	return 0;
 }
 
-/* Compares by a function code, which SDMA and PM4 packets have in common. */
+/* Compares @value with @reference. @function is a code that means the same in SDMA and PM4
+ * packets. */
 static bool compare(uint32_t function, uint64_t value, uint64_t reference)
 {
 	switch (function) {
@@ -161,7 +163,8 @@ static void packet_waits(struct queue *queue, uint64_t tag)
 	queue->process->sim->n_waiting++;
 }
 
-/* Adds 1 to the cell in memory of each finished workgroup of kfdreplay's kernel. */
+/* Adds 1 to a counter in the program's memory for each finished workgroup of kfdreplay's kernel.
+ * Each workgroup has its own counter. */
 static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 {
 	const struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
@@ -222,7 +225,7 @@ static void packet_effects(struct queue *queue, const struct gpu_event *event)
 	}
 	if (queue->moving.under_way)
 		return;
-	/* A packet whose own effects stopped the queue was not completed. */
+	/* If the packet's own effects stopped the queue, the packet counts as discarded. */
 	complete(queue, packet, !queue->stopped);
 	if (sim->time)
 		time_slots_effect(sim->time);
@@ -247,8 +250,8 @@ static void packet_retired(struct queue *queue, const struct gpu_event *event)
 	packet_effects(queue, event);
 }
 
-/* Carries out an event of the queue. @again: the background copy of its packet is over, and the
- * remaining effects follow. */
+/* Carries out an event of the queue. @again: the event was carried out before and started a
+ * background copy. The copy is over now, and the remaining effects follow. */
 static void carry_out(struct queue *queue, const struct gpu_event *event, bool again)
 {
 	queue->process->acting = queue->node;

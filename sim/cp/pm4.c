@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * PM4 packets as the compute microengine of gfx9 processes them: from the ring of a PM4 queue, and
+ * Fetches PM4 packets as the compute microengine of gfx9 does: from the ring of a PM4 queue, and
  * from the indirect buffer that an AQL vendor packet names. Formats: the driver's gfx_v9_0.c and
  * soc15d.h, and AMD's kfdtest.
  *
  * Packets are passed to the GPU model as units. A unit is a wait, a dispatch, a transfer, or a run
- * of packets that take no time of their own. Registers are set when a unit is fetched; memory is
+ * of packets that take no time of their own. Registers are set when a unit is fetched. Memory is
  * accessed by pm4_execute.c when the unit takes effect.
  *
- * An indirect buffer is entered when everything before it is complete, so that what earlier packets
- * wrote into it counts. Each entry costs the time of a fetch, so that a chain of buffers that
- * closes on itself uses its own queue's time, not the simulator's.
+ * An indirect buffer is entered when everything before it is complete, because earlier packets may
+ * have written into it. Each entry costs the time of a fetch, so that an endless chain of buffers
+ * uses model time of its own queue and does not block the simulator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ enum { SH_THREADS_X = 7, SH_RSRC2 = 0x13 };
 
 struct pm4 {
 	uint32_t sh[SH_COUNT];
-	struct pm4_code levels[LEVELS]; /* indirect buffers; the last one is executed */
+	struct pm4_code levels[LEVELS]; /* indirect buffers; the last one is being executed */
 	unsigned depth;
-	uint64_t ring_end; /* ring position after the packet that names the first one */
+	uint64_t ring_end; /* ring position after the packet that enters levels[0] */
 };
 
 static int interpreter(struct queue *queue, struct pm4 **out)
@@ -45,15 +45,17 @@ static int interpreter(struct queue *queue, struct pm4 **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* A run of packets (see the head of this file) while it is collected. */
+/* Successive packets that take no time of their own, while they are collected into one unit for the
+ * GPU model. */
 struct packet_batch {
 	struct pm4_code code; /* what is left of the code */
 	uint32_t taken;	      /* dwords in the unit so far */
 	uint32_t count;	      /* packets, without those that do nothing */
-	bool flushes;	      /* one of its packets waits for what runs */
+	bool flushes;	      /* a packet waits for all work before it */
 };
 
-/* Stores the values of SH registers that dispatches use; other registers have no values. */
+/* Stores what the packet writes to the SH registers that dispatches use. Other registers are not
+ * simulated. */
 static void set_registers(struct queue *queue, const struct pm4_code *code, uint32_t dwords)
 {
 	uint32_t offset, value;
@@ -73,7 +75,8 @@ static int packet_at(const struct queue *queue, const struct pm4_code *code, uin
 	return code->dwords ? pm4_packet(queue, code, dwords, op) : -EAGAIN;
 }
 
-/* Returns true for packets that cannot be part of a run, but are passed to the model alone. */
+/* Returns true if a packet with this opcode is passed to the GPU model alone, not together with
+ * others. */
 static bool stands_alone(uint32_t op)
 {
 	return op == PM4_WAIT_REG_MEM || op == PM4_WAIT_REG_MEM64 || op == PM4_DISPATCH_DIRECT ||
@@ -87,7 +90,7 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 
 	if (pm4_read(queue, code, 0, d, wide ? 9 : 7))
 		return -EFAULT;
-	/* Registers have no values here, so a wait for a register ends at once. */
+	/* A wait for a register ends at once, because registers are not simulated. */
 	if ((d[1] >> 4 & 3) != 1)
 		return 0;
 	packet->kind = PACKET_POLL;
@@ -100,7 +103,8 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 	return 0;
 }
 
-/* Has a dispatch timed like an unknown kernel. Returns 0, -EFAULT, or -EBADMSG: bad sizes. */
+/* Describes a dispatch for the GPU model, with the time of an unknown kernel. Returns 0; -EFAULT:
+ * the packet cannot be read; -EBADMSG: bad sizes. */
 static int take_dispatch(struct queue *queue, const struct pm4_code *code, struct packet *packet,
 			 struct gpu_packet *to)
 {
@@ -148,7 +152,8 @@ static void take_transfer(struct queue *queue, const struct pm4_code *code, stru
 			   (double)gb_bytes_us(queue->process->sim->config.node.blit_gb_per_s));
 }
 
-/* Enters the indirect buffer that three words describe. Returns 0, or -EBADMSG: nested too deep. */
+/* Enters the indirect buffer that the three dwords @d of its packet describe. Returns 0, or
+ * -EBADMSG: nested too deep. */
 static int enter(struct queue *queue, const uint32_t *d)
 {
 	struct pm4 *pm4 = queue->pm4;
@@ -163,7 +168,8 @@ static int enter(struct queue *queue, const uint32_t *d)
 	return 0;
 }
 
-/* Returns the code that comes next: the rest of the innermost indirect buffer, or of the ring. */
+/* Returns the code to execute next: the rest of the innermost indirect buffer, or of the ring if
+ * there is none. */
 static struct pm4_code current(const struct queue *queue)
 {
 	if (queue->pm4->depth)
@@ -172,7 +178,8 @@ static struct pm4_code current(const struct queue *queue)
 		.ring = true, .at = queue->fetched, .dwords = queue->limit - queue->fetched};
 }
 
-/* Advances by @dwords that were passed to the model, and leaves the buffers that are over. */
+/* Advances the innermost indirect buffer past @dwords that were passed to the GPU model, and leaves
+ * all buffers of which nothing is left. */
 static void leave(struct queue *queue, uint32_t dwords)
 {
 	struct pm4 *pm4 = queue->pm4;
@@ -184,7 +191,8 @@ static void leave(struct queue *queue, uint32_t dwords)
 		pm4->depth--;
 }
 
-/* Returns true if the indirect buffers are over after @dwords more of the innermost one. */
+/* Returns true if nothing is left in any indirect buffer after the next @dwords of the innermost
+ * one. */
 static bool ends(const struct pm4 *pm4, uint32_t dwords)
 {
 	for (unsigned i = 0; i < pm4->depth; i++)
@@ -193,14 +201,16 @@ static bool ends(const struct pm4 *pm4, uint32_t dwords)
 	return true;
 }
 
-/* Collects a run of packets that need no time; the first one is known to be complete. */
+/* Collects successive packets that take no time of their own. The caller has checked that the first
+ * one is complete. */
 static void take_run(struct queue *queue, struct packet_batch *batch)
 {
 	uint32_t dwords, op;
 
 	while (batch->taken < RUN_DWORDS_MAX && !packet_at(queue, &batch->code, &dwords, &op) &&
 	       !stands_alone(op)) {
-		/* A packet that reads memory or reports an end must not run ahead of others. */
+		/* A packet that synchronises memory or reports an end must not run ahead of packets
+		 * before it, so it begins a new unit. */
 		if (pm4_flushes(op)) {
 			if (batch->taken && !batch->flushes)
 				return;
@@ -214,8 +224,9 @@ static void take_run(struct queue *queue, struct packet_batch *batch)
 	}
 }
 
-/* Collects the next unit (see the head of this file). Sets *@taken to its dwords and @enters to the
- * words of the indirect buffer that it enters. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
+/* Collects the next unit for the GPU model (see the head of this file). Sets *@taken to its length
+ * in dwords. If it enters an indirect buffer, sets @enters[] to the three dwords that describe the
+ * buffer. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		uint32_t *enters)
 {
@@ -255,8 +266,8 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	return 0;
 }
 
-/* Passes the next unit (see the head of this file) to the GPU model, and enters the indirect buffer
- * that it names. Returns 0, or a negative errno without having advanced. */
+/* Passes the next unit (see the head of this file) to the GPU model. If the unit enters an indirect
+ * buffer, the next call continues there. Returns 0, or a negative errno without having advanced. */
 static int next_batch(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};
@@ -277,7 +288,7 @@ static int next_batch(struct queue *queue)
 		packet.signal = queue->ib_signal;
 	if (enters_one) {
 		/* Advance the current buffer past this packet: execution continues there after the
-		 * new one. A chained buffer replaces the current one instead. After an error
+		 * new buffer. A chained buffer replaces the current one instead. After an error
 		 * `before` is restored. */
 		struct pm4 before = *pm4;
 		bool chain = enters[2] & IB_CHAIN && pm4->depth;
@@ -301,7 +312,7 @@ static void fetch_failed(struct queue *queue, int r)
 {
 	struct pm4_code code = current(queue);
 
-	/* An error takes effect when everything before it is complete. */
+	/* An error takes effect when everything before the bad packet is complete. */
 	if (r == -EAGAIN || queue->submitted != queue->done)
 		return;
 	if (r == -EBADMSG)
@@ -326,7 +337,7 @@ int pm4_fetch_inside(struct queue *queue)
 	return r;
 }
 
-/* Enters the buffer with the position of the AQL packet in place of one in a PM4 ring. */
+/* All positions are those of the AQL packet, because an AQL queue has no PM4 ring. */
 int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completion_signal)
 {
 	struct packet packet = {

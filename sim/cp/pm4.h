@@ -12,7 +12,7 @@
 
 #include "sim/driver/queue.h"
 
-/* Opcodes, and the length of the shortest form of each packet in dwords. */
+/* All PM4 packets: name, opcode, and length in dwords of the shortest form. */
 #define PM4_PACKETS(X)                                                                             \
 	X(NOP, 0x10, 1)                                                                            \
 	X(CLEAR_STATE, 0x12, 2)                                                                    \
@@ -43,7 +43,7 @@ enum pm4_op {
 };
 #define PM4_DMA_BYTES 0x3ffffffu
 
-/* Returns the 64-bit number in two dwords. */
+/* Returns the 64-bit number in two dwords, the low one first. */
 static inline uint64_t pm4_qword(const uint32_t *d)
 {
 	return (uint64_t)d[1] << 32 | d[0];
@@ -58,15 +58,15 @@ static inline void pm4_advance(struct pm4_code *code, uint32_t dwords)
 /* Returns the length in dwords of the packet with this header and sets *@op; 0: unknown packet. */
 uint32_t pm4_length(uint32_t header, uint32_t *op);
 /* Sets *@op and *@dwords (length) of the packet at the start of the code, which has at least one
- * dword. A PRED_EXEC that makes the engine skip the packets behind it is returned with them as one
- * NOP. Returns 0; -EFAULT; -EBADMSG: unknown packet; -EAGAIN: it is not complete yet. */
+ * dword. If a PRED_EXEC skips the packets after it, all of them are returned as one NOP. Returns 0;
+ * -EFAULT; -EBADMSG: unknown packet; -EAGAIN: it is not complete yet. */
 int pm4_packet(const struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
 	       uint32_t *op);
 /* Stops the queue with an error: the packet at the start of the code is unknown or malformed. */
 void pm4_error(struct queue *queue, const struct pm4_code *code);
-/* Returns true if the packet waits for the end of everything launched before it. */
+/* Returns true if a packet with this opcode waits until all work launched before it has ended. */
 bool pm4_flushes(uint32_t op);
-/* Reads @n dwords from dword @first of the code on. Returns 0 or -EFAULT. */
+/* Reads @n dwords of the code, beginning with dword @first. Returns 0 or -EFAULT. */
 int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t first, uint32_t *to,
 	     uint32_t n);
 

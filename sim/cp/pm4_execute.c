@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What PM4 packets do to memory, and the interrupts that they send. The words are read again when
- * the packets take effect. The program may have changed them since they were fetched, so every
- * length is checked again here.
+ * Carries out PM4 packets: their accesses to memory and the interrupts that they send. The packets
+ * are read again when they take effect. The program may have changed them since they were fetched,
+ * so every length is checked again here.
  */
 #include <errno.h>
 #include <string.h>
@@ -43,9 +43,10 @@ int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t fi
 	return access_read(queue->process, code->at + 4ull * first, to, 4ull * n);
 }
 
-/* Returns how many dwords after a PRED_EXEC with second dword @d are not executed, because none of
- * the XCCs that it names (bits 31:24) is the node's. Bits 13:0 are the number of dwords
- * (PACKET3_PRED_EXEC in soc15d.h). What one XCC or all XCCs do is done once here. */
+/* Returns how many dwords after a PRED_EXEC are not executed, because none of the XCCs that the
+ * packet names is the node's. @d: second dword of the packet; bits 31:24 name XCCs, bits 13:0 are
+ * the number of dwords (PACKET3_PRED_EXEC in soc15d.h). The simulation executes once what is for
+ * one XCC or for all. */
 static uint32_t predicated(const struct queue *queue, uint32_t d)
 {
 	const struct sim *sim = queue->process->sim;
@@ -72,8 +73,7 @@ int pm4_packet(const struct queue *queue, const struct pm4_code *code, uint32_t 
 	}
 	if (*dwords <= code->dwords)
 		return 0;
-	/* The rest of a ring's packet comes with a later doorbell, unless the packet can never
-	 * fit. */
+	/* If the packet can fit into the ring, its rest comes with a later doorbell. */
 	return code->ring && *dwords <= queue->hw_ring_bytes / 4 ? -EAGAIN : -EBADMSG;
 }
 
@@ -122,7 +122,7 @@ static int release_mem(struct queue *queue, const uint32_t *d, uint32_t dwords, 
 
 	if (bytes && access_write(queue->process, va, &value, bytes))
 		return -EFAULT;
-	/* 3 waits for the write and sends no interrupt. */
+	/* INTERRUPT_NOT only waits for the write; it sends no interrupt. */
 	if (interrupt != INTERRUPT_NONE && interrupt != INTERRUPT_NOT)
 		event_interrupt(queue->process, dwords > 7 ? d[7] : 0);
 	return 0;
@@ -152,7 +152,8 @@ static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
 			    bytes);
 }
 
-/* Starts the copy or fill of a DMA_DATA packet. Returns as move_begin(), or 0 for no memory. */
+/* Starts the copy or fill of a DMA_DATA packet. Returns as move_begin(), or 0 if source or target
+ * is not memory. */
 static int dma_data(struct queue *queue, const uint32_t *d)
 {
 	enum { ADDRESS = 0, GDS = 1, DATA = 2, L2 = 3 };
@@ -173,7 +174,8 @@ static int dma_data(struct queue *queue, const uint32_t *d)
 	return move_begin(queue);
 }
 
-/* Carries out one packet. Returns 0, a negative errno, or 1 as move_begin(). */
+/* Carries out one packet. Returns 0, a negative errno, or 1 if the caller must return because a
+ * copy continues in the background or has failed (move_begin()). */
 static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op, uint32_t dwords,
 		  uint64_t now_ns)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * SDMA packets of gfx9; formats as the runtime writes them (its sdma_registers.h). Copies take
- * their time, waits hold the queue, and the small packets between them are passed to the GPU model
- * as one.
+ * SDMA packets of gfx9; formats as the runtime writes them (its sdma_registers.h). A copy takes the
+ * time that its bytes need, and a wait stops the queue until the value in memory has come. The
+ * small packets between these are passed to the GPU model as one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,8 +78,8 @@ static uint32_t length_of(const struct sdma *s)
 	}
 }
 
-/* Reads the packet at the start of a piece of code. Returns 0; -EAGAIN: not complete yet; -EBADMSG:
- * unknown, or cut off by the end of its buffer; -EFAULT. */
+/* Reads the packet at the start of @code. Returns 0; -EAGAIN: not complete yet; -EBADMSG: unknown,
+ * or cut off by the end of its buffer; -EFAULT. */
 static int read_packet(const struct queue *queue, const struct pm4_code *code, struct sdma *s)
 {
 	uint32_t have = code->dwords < DWORDS_MAX ? (uint32_t)code->dwords : DWORDS_MAX;
@@ -99,7 +99,7 @@ static int read_packet(const struct queue *queue, const struct pm4_code *code, s
 	return code->ring && s->dwords <= queue->hw_ring_bytes / 4 ? -EAGAIN : -EBADMSG;
 }
 
-/* Returns the bytes that a copy or fill moves. */
+/* Returns the number of bytes that a copy or fill writes to its (first) target. */
 static uint64_t copy_bytes(const struct sdma *s)
 {
 	uint64_t rows;
@@ -128,8 +128,9 @@ static uint32_t link_to(const struct queue *queue, uint64_t va)
 	return GPU_LINK_PEER(pages->node % (GPU_LINKS_MAX - GPU_LINK_PEER(0)));
 }
 
-/* Returns the link that a copy uses: that of the more distant side. The second target of a
- * broadcast uses the link of its first. */
+/* Returns the link that a copy or fill uses. If source and target are behind different links, it is
+ * that of the more distant one. The second target of a broadcast uses the link of the first
+ * target. */
 static uint32_t link_of(const struct queue *queue, const struct sdma *s)
 {
 	uint32_t from, to;
@@ -148,7 +149,8 @@ static bool waits(const struct sdma *s)
 	return s->op == OP_POLL && s->d[0] & POLL_MEMORY;
 }
 
-/* Returns the code that comes next: the rest of the indirect buffer, or of the ring. */
+/* Returns the code to execute next: the rest of the indirect buffer, or of the ring if there is
+ * none. */
 static struct pm4_code current(const struct queue *queue)
 {
 	if (queue->sdma_ib.dwords)
@@ -158,7 +160,8 @@ static struct pm4_code current(const struct queue *queue)
 				 .dwords = (queue->limit - queue->fetched) / 4};
 }
 
-/* Collects a run of packets without a time of their own. Returns how many of them are not NOPs. */
+/* Collects successive small packets (no wait, copy, fill or indirect buffer). Advances @code and
+ * adds their dwords to *@taken. Returns how many of them are not NOPs. */
 static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint32_t *taken)
 {
 	unsigned small = 0;
@@ -173,8 +176,9 @@ static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint3
 	return small;
 }
 
-/* Collects the next packet, or run of small packets, for the GPU model. Sets *@taken to its dwords
- * and *@enters to the indirect buffer that follows it. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
+/* Collects the next packet, or successive small packets, for the GPU model. Sets *@taken to their
+ * length in dwords. If the packet enters an indirect buffer, sets *@enters to the buffer. Returns
+ * 0, -EAGAIN, -EBADMSG or -EFAULT. */
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		struct pm4_code *enters)
 {
@@ -194,7 +198,7 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	if (s.op == OP_INDIRECT) {
 		if (queue->sdma_ib.dwords)
 			return -EBADMSG;
-		/* Wait for the earlier packets, because what they write into the buffer counts. */
+		/* Wait for the earlier packets, because they may write into the buffer. */
 		if (queue->submitted != queue->done)
 			return -EAGAIN;
 		to->busy_ns = IB_FETCH_NS;
@@ -222,8 +226,8 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	return 0;
 }
 
-/* Passes what take() collects to the GPU model, and enters the indirect buffer that it names.
- * Returns 0 or a negative errno. */
+/* Passes what take() collects to the GPU model. If that enters an indirect buffer, the next call
+ * continues there. Returns 0 or a negative errno. */
 static int next_batch(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};
@@ -321,7 +325,7 @@ static int copy_linear(struct queue *queue, const struct sdma *s)
 	return move_begin(queue);
 }
 
-/* Starts a fill with bytes, words or dwords, by bits 31:30 of the header. */
+/* Starts a fill. Bits 31:30 of the header select bytes, words or dwords. */
 static int fill(struct queue *queue, const struct sdma *s)
 {
 	uint32_t fill_bytes = 1u << (s->d[0] >> 30);
@@ -354,7 +358,8 @@ static int write_words(const struct queue *queue, const struct pm4_code *code, c
 	return 0;
 }
 
-/* Carries out one packet. Returns 0, a negative errno, or 1 as move_begin(). */
+/* Carries out one packet. Returns 0, a negative errno, or 1 if the caller must return because a
+ * copy continues in the background or has failed (move_begin()). */
 static int effect(struct queue *queue, const struct pm4_code *code, const struct sdma *s,
 		  uint64_t end_ns)
 {
@@ -376,7 +381,7 @@ static int effect(struct queue *queue, const struct pm4_code *code, const struct
 				     NULL);
 	case OP_FILL:
 		return fill(queue, s);
-	case OP_TIMESTAMP: /* sub 0 sets the counter, which a process is not allowed to */
+	case OP_TIMESTAMP: /* sub 0 would set the counter, which is not allowed */
 		return s->sub ? access_write(process, qword(s, 1) & ~7ull, &ticks, sizeof ticks)
 			      : 0;
 	default:
@@ -400,8 +405,8 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 		if (r)
 			return;
 	}
-	/* The read pointer counts bytes. It is written last, because what it passes may be
-	 * overwritten. */
+	/* The read pointer counts bytes. It is written last, because after that the program may
+	 * overwrite the packets. */
 	if (!packet->part &&
 	    access_write(queue->process, queue->rptr_address, &packet->end, sizeof packet->end))
 		engine_fault(queue);

@@ -22,10 +22,10 @@
 struct program {
 	char command[16];
 	bool has_library;
-	/* The call in which the program waited by the machine's clock. NULL: not seen
-	 * in such a wait. */
+	/* The system call in which the program waited on the machine's clock instead of virtual
+	 * time; NULL: no such wait was seen. */
 	const char *call;
-	pid_t pid; /* the first process of the program, with its pid inside the simulation */
+	pid_t pid; /* pid (inside the simulation) of the first process that ran it */
 	unsigned processes;
 };
 
@@ -121,7 +121,7 @@ static struct program *program_of(struct bypass *bypass, const char *command, bo
 	return program;
 }
 
-/* Records a process that bypasses the library. Each process counts once for its program. */
+/* Records a process that bypasses the time library. Each process counts once for its program. */
 static void count(struct bypass *bypass, struct process_seen *process, const char *call)
 {
 	char command[16];
@@ -140,8 +140,8 @@ static void count(struct bypass *bypass, struct process_seen *process, const cha
 		program->pid = idle_number(process->pid);
 }
 
-/* Checks whether a thread bypasses the library. A stopped process is skipped, because it may not
- * have loaded its libraries yet. */
+/* Checks whether a thread bypasses the time library. A stopped process is skipped, because it may
+ * not have loaded its libraries yet. */
 static void read_thread(void *context, pid_t pid, pid_t tid)
 {
 	struct bypass *bypass = context;

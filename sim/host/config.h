@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a simulation is created with (sim.h).
+ * Configuration with which a simulation is created (sim.h).
  *
- * Units: model time (wall time x time_scale) in the GPU's numbers and the costs of a profile; wall
- * time in its keys in milliseconds and in pin_us.
+ * Units: the GPU's properties and the costs in a profile are in model time (wall time x
+ * time_scale). The profile's keys in milliseconds, and pin_us, are in wall time.
  */
 #ifndef KFDSHIM_SIM_HOST_CONFIG_H
 #define KFDSHIM_SIM_HOST_CONFIG_H
@@ -15,7 +15,7 @@
 #include "kfd/driver_rules.h"
 #include "sim/gpu/gpu.h"
 
-#define RENDER_MINOR 128u /* of the first node; cards count from 0 */
+#define RENDER_MINOR 128u /* render minor of the first node; card minors begin at 0 */
 #define SIM_NODES_MAX 64u /* 8 GPUs with 8 partitions each */
 
 /*
@@ -56,14 +56,15 @@ static inline uint64_t gb_bytes_us(double gb_per_s)
 struct sim_config {
 	struct profile node;		   /* of one node */
 	uint32_t nodes;			   /* 1 to SIM_NODES_MAX, all alike */
-	uint32_t gpu_ids[SIM_NODES_MAX];   /* as in the topology; not 0, all different */
+	uint32_t gpu_ids[SIM_NODES_MAX];   /* those of the topology; not 0, all different */
 	uint32_t locations[SIM_NODES_MAX]; /* location_id of the topology */
 	struct gpu_config gpu; /* capacity and costs of one node; runlist update: unmap + map */
 
 	enum kfdabi_kernel kernel;    /* driver rules to follow */
 	enum kfdabi_rule broken_rule; /* rule to break (--break); KFDABI_RULE_NONE: none */
 
-	/* virtual time: threads run in an order drawn from it (sim/host/virtual.c); 0: off */
+	/* In virtual time: seed of the order in which threads run (sim/host/virtual.c); 0: no
+	 * seed */
 	uint64_t seed;
 
 	double time_scale; /* > 0; 0.1: the GPU is ten times slower */
@@ -74,7 +75,7 @@ struct sim_config {
 
 	int kfd_fd;
 	int render_fd;
-	int modules_fd; /* answer to openat("/proc/modules"); -1: openat is not trapped */
+	int modules_fd; /* fd for openat("/proc/modules"); -1: openat() is not trapped */
 	/* directory of simulation.json, which is replaced by rename; -1: none */
 	int sim_json_dirfd;
 	int debugfs_dirfd; /* directory /sys/kernel/debug/kfd; -1: none */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies and fills of memory that a packet makes when it ends (PM4: when it begins).
+ * Makes the copies and fills that packets request. They begin when the packet ends (PM4: when it
+ * begins).
  *
- * However large a copy is, it is done in pieces, so that no other work is delayed for long. As much
- * as fits into 1 ms, and into a quarter of the time, is copied at once. The rest is copied by the
- * copy thread, which has ordinary priority and releases sim->lock between slices and as soon as
- * another thread waits for it. The packet completes when all bytes are copied; until then further
- * events of its queue are held back in order.
+ * However large a copy is, it is made in parts, so that no other work is delayed for long. What can
+ * be copied in 1 ms is copied at once; such copies get at most a quarter of the time. The rest is
+ * copied by the copy thread, which has ordinary priority. It releases sim->lock between its time
+ * slices, and as soon as another thread waits for the lock. The packet completes when all bytes are
+ * copied; until then further events of its queue are held back in order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,18 +17,19 @@
 #include "sim/driver/queue.h"
 
 #define PIECE 65536u   /* bytes between two readings of the clock */
-#define ROW_WORK 4096u /* cost of a row in bytes, in addition to its own bytes */
+#define ROW_WORK 4096u /* cost of a row, in bytes that could be copied instead */
 /* longest turn of the copy thread */
 #define SLICE_NS 1000000u
-#define SHARE 4u       /* copies at once get at most 1/SHARE of the time */
+#define SHARE 4u       /* copies that are made at once get at most 1/SHARE of the time */
 #define TINY 4096u     /* bytes; copied at once in any case */
 #define HELD_MAX 4096u /* limit of events that are held back for one queue */
-#define HELD_EACH 3u   /* of them for each packet: STARTED, WAITING, RETIRED */
+#define HELD_EACH 3u   /* of these, events of one packet: STARTED, WAITING, RETIRED */
 
-/* Limit of the work in one turn of the copy thread, or at once for a packet. */
+/* Limit of what the copy thread copies in one time slice, or of what is copied at once for a
+ * packet. */
 struct work_share {
 	uint64_t until_ns, work;
-	bool yields; /* also ends when another thread waits for the lock */
+	bool yields; /* is also spent when another thread waits for sim->lock */
 	bool spent;
 };
 
@@ -76,7 +78,8 @@ static void spend(const struct sim *sim, struct work_share *share, uint64_t work
 		       clock_ns() >= share->until_ns;
 }
 
-/* Copies until the share is spent. Returns 0: all is copied; 1: the share is spent; -EFAULT. */
+/* Copies until all is copied or the share is spent. Returns 0: all is copied; 1: the share is
+ * spent; -EFAULT. */
 static int move_slice(struct queue *queue, struct work_share *share)
 {
 	struct process *process = queue->process;
@@ -101,9 +104,9 @@ static bool tiny(const struct move *move)
 	return move->rows == 1 && move->slices == 1 && move->bytes <= TINY;
 }
 
-/* Copies as much as is allowed at once; returns as move_slice(). The calling thread may have
- * real-time priority, so it may copy again only after SHARE times as long as this has taken. One
- * SLICE_NS may be used in advance. */
+/* Copies as much as is allowed at once; returns as move_slice(). Such copies get at most 1/SHARE of
+ * the time, because the calling thread may have real-time priority; after a pause they may take
+ * SLICE_NS. Tiny copies, and all copies in virtual time, have no limit. */
 static int move_at_once(struct queue *queue)
 {
 	const uint64_t advance = SHARE * SLICE_NS;
@@ -152,8 +155,8 @@ int move_begin(struct queue *queue)
 	return 1;
 }
 
-/* Refuses only workgroup events for lack of room. Other events number at most HELD_EACH times
- * QUEUE_AHEAD, because a packet that is not complete keeps its place in queue->ahead. */
+/* Returns false only for workgroup events. There is always room for the others, because they are at
+ * most HELD_EACH * QUEUE_AHEAD: a packet that is not complete keeps its place in queue->ahead. */
 bool move_hold(struct queue *queue, const struct gpu_event *event)
 {
 	struct moving *moving = &queue->moving;
@@ -208,8 +211,8 @@ static bool next_slice(struct sim *sim)
 	return true;
 }
 
-/* Runs the copy thread. When it releases sim->lock, priority inheritance passes the lock to the
- * thread that has waited for it longest. */
+/* Runs the copy thread. When it releases sim->lock, priority inheritance passes the lock to a
+ * waiting thread at once. */
 static void *move_all(void *arg)
 {
 	struct sim *sim = arg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The GPU side of the main loop: scans the doorbells, advances the GPU model to the clock, and
- * passes it new packets. What its events mean: sim/cp/packets.c.
+ * passes it new packets. The events that the model reports are carried out by sim/cp/packets.c.
  *
  * The order matters for time stamps: doorbells are read before the clock, and the packets that they
  * announce are submitted at that time, so that nothing starts before the CPU rang the doorbell.
@@ -19,25 +19,25 @@
 #include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
 
-/* Doorbell polling: longest interval while busy; busy for so long after the last doorbell; longest
- * interval otherwise, reached after 5 s without doorbells. */
+/* Doorbells are polled every POLL_NS until POLL_HOLD_NS after the last doorbell. Then the interval
+ * grows, up to POLL_IDLE_NS after 5 s without doorbells. */
 #define POLL_NS 20000u
 #define POLL_HOLD_NS 100000000u
 #define POLL_IDLE_NS 5000000u
-#define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */
+#define CHECK_NS 50000000u /* interval of the checks for an exec, which no ioctl reports */
 #define ITERATION_NS                                                                               \
-	20000000u /* host time per iteration to catch up after the machine was stalled */
+	20000000u /* host time that an iteration may take to catch up after the machine stalled */
 /* ITERATION_NS while sim->behind */
 #define ITERATION_BEHIND_NS 5000000u
-#define REST_NS 200000u	  /* pause while behind, for threads that wait for the lock */
-#define CHUNKS 16u	  /* limit of one iteration; the host's clock is read after each */
+#define REST_NS 200000u	  /* pause while behind, in which other threads get the lock */
+#define CHUNKS 16u	  /* most chunks in one iteration; the host's clock is read after each */
 #define CHUNK_NS 100000u  /* shortest chunk; model time */
 #define IDLE_SHARE 10000  /* polling interval: time without doorbells / IDLE_SHARE */
 #define ASLEEP_SHARE 1000 /* IDLE_SHARE after ASLEEP_NS without doorbells */
 #define ASLEEP_NS 2000000000u
 #define FAR_NS (30 * 86400 * 1000000000ull)
 #define MODEL_FAR (1ull << 62) /* later than any run ends */
-/* limit of steps in engine_until() before the tasks are checked again */
+/* limit of steps in engine_until(), after which the programs' threads are checked again */
 #define STEPS 10000u
 #define STEP_NS 10000u /* longest step of a GPU after its first event; model time */
 
@@ -49,8 +49,8 @@ static uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
 	       sim->totals.lost_ns;
 }
 
-/* Rounds up, so that model_now() of the result is not before model_ns, and a time stamp is not
- * before the CPU's clock at submission. */
+/* Converts model time to wall time. Rounds up, so that model_now() of the result is not before
+ * model_ns, and a time stamp is not before the CPU's clock at submission. */
 uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns)
 {
 	return sim->start_ns + 1 +
@@ -58,7 +58,8 @@ uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns)
 			  sim->config.time_scale);
 }
 
-/* Rounds up, so that a time stamp is not before the CPU's clock at submission. */
+/* Converts wall time to the GPU's counter. Rounds up, so that a time stamp is not before the CPU's
+ * clock at submission. */
 uint64_t gpu_ticks(uint64_t wall_ns)
 {
 	return (wall_ns + 9) / 10;
@@ -78,8 +79,8 @@ static void publish(struct queue *queue, uint64_t limit)
 		queue->limit_seen = limit;
 }
 
-/* Takes over the last doorbell value: for AQL the index of the last packet, for SDMA the end of the
- * packets in bytes, for PM4 in dwords. */
+/* Makes the packets up to the last doorbell value available. The value is: for AQL the index of the
+ * last packet, for SDMA the end of the packets in bytes, for PM4 in dwords. */
 static void notice(struct queue *queue)
 {
 	uint64_t value = queue->doorbell_last;
@@ -88,8 +89,8 @@ static void notice(struct queue *queue)
 	publish(queue, is_aql(queue) ? value + 1 : value);
 }
 
-/* Handles a new doorbell value. In virtual time it is noticed after dispatch_ns; further stores
- * within that time are noticed together with it. */
+/* Handles a new doorbell value. In virtual time it takes effect after host_dispatch_us; further
+ * stores within that time take effect together with it. */
 static void rung(struct queue *queue, uint64_t value)
 {
 	struct sim *sim = queue->process->sim;
@@ -106,8 +107,8 @@ static void rung(struct queue *queue, uint64_t value)
 		queue->rung_due_ns = now + delay;
 }
 
-/* Compares every doorbell with its last value. Doorbells are memory, so a store is only noticed
- * here. */
+/* Compares every doorbell with its last value. Doorbells are plain memory, so only this detects a
+ * store. */
 static void scan_doorbells(struct sim *sim)
 {
 	uint64_t now = clock_ns();
@@ -127,7 +128,7 @@ static void scan_doorbells(struct sim *sim)
 	}
 }
 
-/* Scans the doorbells if a packet may have rung one. Returns true if it has scanned. */
+/* Scans the doorbells if a GPU packet may have written to one. Returns true if it has scanned. */
 static bool read_rung(struct sim *sim)
 {
 	if (!sim->gpu_rang)
@@ -184,7 +185,8 @@ static bool feed(struct sim *sim)
 		queue->limit = queue->limit_seen;
 		if (queue->fetched == queue->limit)
 			continue;
-		/* Packets are only fetched while the queue is mapped. */
+		/* Packets are only fetched while the queue is mapped. For a queue that is not,
+		 * inform the model that it has more work. */
 		gpu_queue_expect(sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				 !queue->map_wanted);
 		if (!queue->map_wanted)
@@ -195,14 +197,16 @@ static bool feed(struct sim *sim)
 	return any;
 }
 
-/* Does what follows from what the GPUs have done. Returns true if the GPUs have more to do now. */
+/* Continues the simulation after the GPUs have run: fetches new packets, ends waits and copies, and
+ * reads doorbells that packets rang. Returns true as soon as one of these gives the GPUs work that
+ * begins now. */
 static bool goes_on(struct sim *sim)
 {
 	return feed(sim) || packets_check_waiting(sim) || packets_copy_end(sim) || read_rung(sim);
 }
 
-/* Runs the GPUs up to sim->model_ns. Returns false (virtual time only) if a thread of the tasks
- * became runnable: it runs before anything else happens. */
+/* Runs the GPUs up to sim->model_ns. In virtual time, returns false if a program's thread became
+ * runnable, because the thread must run before anything else happens. */
 static bool advance(struct sim *sim)
 {
 	uint64_t woken = sim->woken;
@@ -220,10 +224,10 @@ static bool advance(struct sim *sim)
 /*
  * Advances the GPUs to @now.
  *
- * If this machine cannot simulate the GPUs as fast as they should run, each iteration would take
- * longer than the one before, and every call would wait for it. So an iteration has a time limit.
- * The GPUs lose the time that is left: they are slower than they should be, and lost_ns reports by
- * how much.
+ * An iteration has a time limit. Without it, a machine that cannot simulate the GPUs as fast as
+ * they should run would need more time for each iteration, and every call would wait for that. The
+ * GPUs lose the model time that is left at the limit: they are slower than they should be, and
+ * lost_ns reports by how much.
  */
 static void keep_up(struct sim *sim, uint64_t now)
 {
@@ -240,8 +244,8 @@ static void keep_up(struct sim *sim, uint64_t now)
 		sim->totals.lost_ns += model - sim->model_ns;
 	else
 		sim->model_ns = model;
-	/* New packets belong to the present, not to the time that was caught up with, so fetch them
-	 * only now. */
+	/* Fetch new packets only now, because they were submitted at the present time, not in the
+	 * time that was caught up. */
 	do
 		advance(sim);
 	while (goes_on(sim));
@@ -294,7 +298,7 @@ bool engine_settle(struct sim *sim)
 	return sim->woken == woken;
 }
 
-/* Returns when the GPU does something next (wall). */
+/* Returns the wall time at which the GPU does something next; UINT64_MAX: it has nothing to do. */
 static uint64_t next_of_gpu(const struct node *node)
 {
 	uint64_t next = gpu_next(node->gpu);
@@ -319,9 +323,10 @@ static void lower(uint64_t *first, uint64_t at)
 		*first = at;
 }
 
-/* Returns the time of the first event that needs no thread of the tasks; UINT64_MAX: none. Leaves
- * out the GPU of @but (may be NULL). The runtime waits for events with a time-out of 50 days where
- * it means forever, so in virtual time deadlines beyond FAR_NS are left out. */
+/* Returns the time of the first event that happens without a call of a program; UINT64_MAX: none.
+ * Does not count the GPU of @but (may be NULL). In virtual time, does not count deadlines beyond
+ * FAR_NS, because the runtime waits for events with a time-out of 50 days where it means
+ * forever. */
 static uint64_t next_event(const struct sim *sim, const struct node *but)
 {
 	uint64_t first = firmware_due(sim), at = sim->next_deadline_ns;
@@ -347,8 +352,9 @@ static void move_clock(struct sim *sim, uint64_t to_ns)
 		sim->model_ns = model;
 }
 
-/* Runs one GPU, and the clock with it, to the first event that the GPU model reports, because it
- * reports only a part of what it does. Stops before @until_ns, when something else happens. */
+/* Runs one GPU to the first event that the GPU model reports, and moves the clock to that time. The
+ * model does not report everything that it does, so this can be later than gpu_next(). Stops before
+ * @until_ns, when something else happens. */
 static void run_gpu(struct node *node, uint64_t until_ns)
 {
 	struct sim *sim = node->sim;
@@ -441,8 +447,8 @@ uint64_t engine_due(const struct sim *sim)
 	uint64_t now = clock_ns(), until = next_event(sim, NULL);
 
 	if (any_queue(sim)) {
-		/* Increase the interval gradually: a doorbell after a pause is noticed late in
-		 * proportion to the pause. */
+		/* Poll at intervals proportional to the time without doorbells, so that the delay
+		 * of the next doorbell is small compared with the pause before it. */
 		uint64_t quiet = now - sim->last_doorbell_ns, gap = POLL_NS;
 		uint64_t share = quiet / (quiet < ASLEEP_NS ? IDLE_SHARE : ASLEEP_SHARE);
 

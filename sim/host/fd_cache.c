@@ -2,13 +2,13 @@
 /*
  * Finds out which file a caller's fd is. A lookup through /proc costs as much as the rest of a
  * call, so its result is kept together with an open fd of the thread's
- * /proc/PID/task/TID/fdinfo/FD. While that file reads the same, the thread is alive (so its id
- * cannot be that of another thread by now), and the fd is a file on the same mount with the same
- * inode and file position. The file position is the mark that identifies the opener (file_owner.c).
- * This costs one read instead of a kcmp(), a tgkill() and a copy of the fd.
+ * /proc/PID/task/TID/fdinfo/FD. While the content of that file is the same, the thread is alive (so
+ * its id cannot be that of another thread by now), and the fd is a file on the same mount with the
+ * same inode and file position. The file position is the mark that identifies the opener
+ * (file_owner.c). This check costs one read instead of a kcmp(), a tgkill() and a copy of the fd.
  *
- * An fd that survives exec does not show that the program behind it has changed. For such fds the
- * address space is checked, too.
+ * If an fd survives exec, its fdinfo does not show that the process now runs another program. For
+ * such fds the address space is checked, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,8 @@
 #include "sim/driver/queue.h"
 
 /* Looks the caller's fd up in /proc and fills in *@file. @known: the caller's process, if the
- * thread is known; the path then proves that the thread is still that process's. */
+ * thread is known; the path then exists only if the thread still belongs to that process. Returns 0
+ * or a negative errno. */
 static int find_file(pid_t tid, const struct process *known, struct caller_file *file)
 {
 	char path[64];
@@ -51,7 +52,7 @@ static void forget(struct known_file *known)
 	known->process = NULL;
 }
 
-/* Reads the number after @key at the start of a line. */
+/* Reads the number after @key at the start of a line. Returns false if there is no such line. */
 static bool number_of(const char *text, const char *key, int base, unsigned long long *out)
 {
 	const char *at = strstr(text, key);
@@ -62,8 +63,8 @@ static bool number_of(const char *text, const char *key, int base, unsigned long
 	return true;
 }
 
-/* Takes the file position from the text of fdinfo. Returns false if the text is that of another
- * file, or has no inode (before Linux 5.14); the result is then not kept. */
+/* Reads the file position from the text of fdinfo. Returns false if the text is of a file with
+ * another inode, or has no inode (before Linux 5.14); the result is then not kept. */
 static bool parse(struct known_file *known)
 {
 	unsigned long long pos, flags, mount, inode;
@@ -101,7 +102,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 	known->tid = tid;
 	n = pread(known->info, known->text, sizeof known->text, 0);
 	known->n = n > 0 ? (size_t)n : 0;
-	/* The fd may have become another file since the lookup, so repeat the lookup. */
+	/* The fd may refer to another file since the lookup, so repeat the lookup. */
 	known->file = *file;
 	if (find_file(tid, process, file) || file->device != known->file.device ||
 	    file->inode != known->file.inode || !parse(known) || !same_text(known))

@@ -4,8 +4,8 @@
  *
  * A GPU address lies in a buffer of the process: either in pages of the render file, which kfdsim
  * has mapped itself, or in the process's own memory (USERPTR), which is reached through the kernel
- * (process_vm_readv(), process_vm_writev()). An address outside all buffers is -EFAULT, as it is a
- * page fault on hardware without retry.
+ * (process_vm_readv(), process_vm_writev()). An access outside all buffers returns -EFAULT; on
+ * hardware without retry it is a page fault.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,7 +34,7 @@ enum {
 
 /* Where an address leads. */
 struct memory_location {
-	char *direct;  /* in kfdsim's mapping of pages or doorbells; NULL: neither */
+	char *direct;  /* address in kfdsim's mapping of pages or doorbells; NULL: in neither */
 	uint64_t cpu;  /* address in the process, if direct is NULL */
 	uint64_t room; /* bytes up to the end of the buffer */
 };
@@ -53,8 +53,8 @@ static int find_location(const struct process *process, uint64_t va,
 
 	location->direct = NULL;
 	if (!mapping) {
-		/* The process's own memory: one page at a time, because the attributes of the next
-		 * page may differ. */
+		/* The address is in the process's own memory. Go one page at a time, because the
+		 * attributes of the next page may differ. */
 		location->room = PAGE_BYTES - va % PAGE_BYTES;
 		location->cpu = va;
 		return svm_covers(process, process->acting, va, 1) ? 0 : fault_at(process, va);
@@ -96,7 +96,8 @@ int task_memory(pid_t pid, uint64_t address, void *local, size_t n, bool write)
 	return done == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* Returns -EFAULT if the host had no page for memory that was touched since the last check. */
+/* Returns -EFAULT, and maps the pages again, if the host had no page for memory that was touched
+ * since the last check. Otherwise returns 0. */
 static int heap_whole(struct sim *sim)
 {
 	if (!heap_lost())
@@ -143,8 +144,8 @@ int access_write(const struct process *process, uint64_t va, const void *from, s
 	return transfer(process, &va, (void *)(uintptr_t)from, n, true);
 }
 
-/* Adds without atomicity to memory that kfdsim has not mapped and reaches through the kernel. The
- * report contains how often that happened. */
+/* Adds @value to an integer of 4 or 8 bytes. The addition is not atomic if kfdsim has not mapped
+ * the memory and reaches it through the kernel; the report contains how often that happened. */
 int access_add(struct process *process, uint64_t va, uint64_t value, size_t bytes)
 {
 	void *direct = access_direct(process, va, bytes);
@@ -166,7 +167,8 @@ int access_add(struct process *process, uint64_t va, uint64_t value, size_t byte
 	return access_write(process, va, &old, bytes);
 }
 
-/* Returns the result of an atomic operation. Signed ones use the sign of 32 or 64 bits (@wide). */
+/* Returns the value that an atomic operation stores. Signed operations use the sign of 64 bits if
+ * @wide, else of 32. */
 static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, uint64_t compare)
 {
 	int64_t o = wide ? (int64_t)old : (int32_t)old,
@@ -202,8 +204,8 @@ static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, u
 	}
 }
 
-/* Replaces a value of 32 or 64 bits (@wide) if it is still *@old; otherwise sets *@old to it.
- * Returns true if it was replaced. */
+/* Replaces an integer of 64 (@wide) or 32 bits by @value if it is still *@old. Otherwise sets *@old
+ * to its present value. Returns true if it was replaced. */
 static bool exchange(void *direct, bool wide, uint64_t *old, uint64_t value)
 {
 	uint32_t low = (uint32_t)*old;
@@ -278,7 +280,8 @@ int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes)
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
 		uint64_t *fault)
 {
-	/* For copies within the process's own memory. Static is safe under sim->lock. */
+	/* Buffer for copies within the process's own memory. It may be static, because sim->lock is
+	 * held. */
 	static char between[65536];
 
 	while (bytes) {

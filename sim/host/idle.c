@@ -61,8 +61,9 @@ static bool name_known(const struct idle *idle, const char *name)
 	return false;
 }
 
-/* Reads how often the thread was given a core: 0 if it has ended or the kernel does not count.
- * Returns false if the file could not be read for lack of resources (threads_note_full()). */
+/* Sets *@runs to how often the thread was given a core: 0 if it has ended or the kernel does not
+ * count. Returns false if the file could not be read for lack of resources
+ * (threads_note_full()). */
 static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
 	char text[96];
@@ -76,8 +77,8 @@ static bool runs_of(struct idle *idle, const struct thread *thread, unsigned lon
 /* The state of a thread: it can run, it cannot run, or it has ended. */
 enum thread_activity { BUSY, ASLEEP, GONE };
 
-/* Returns the state of a thread that sleeps at `name`, or 0 if the thread has run in the
- * meantime or has ended. */
+/* Returns the thread's state (as in /proc/PID/stat) while its wchan is `name`. Returns 0 if its
+ * wchan is another one, or if it has run during the check or has ended. */
 static char state_at(struct idle *idle, const struct thread *thread, const char *name)
 {
 	unsigned long long before, after;
@@ -100,7 +101,8 @@ static void learn_name(struct idle *idle, const struct thread *thread, const cha
 		strcpy(idle->asleep[idle->n_asleep++], name);
 }
 
-/* Returns the activity by /proc/PID/stat. `name`: the thread's wchan, "?" if it is unreadable. */
+/* Returns the activity that follows from /proc/PID/stat. `name`: the thread's wchan, "?" if it is
+ * unreadable. */
 static enum thread_activity by_state(struct idle *idle, const struct thread *thread,
 				     const char *name)
 {
@@ -115,7 +117,7 @@ static enum thread_activity by_state(struct idle *idle, const struct thread *thr
 		idle->stopped = thread->pid;
 	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?"))
 		learn_name(idle, thread, name);
-	/* The thread waits for the end of its vfork() child. */
+	/* In state D with one of these names, the thread waits for the end of its vfork() child. */
 	if (state == 'D' && (!strcmp(name, "kernel_clone") || !strcmp(name, "wait_for_vfork_done")))
 		return ASLEEP;
 	/* State S is only a sleep if the kernel shows a place (wchan is not "0"). All other states
@@ -192,13 +194,14 @@ static bool all_asleep(struct idle *idle)
 	return !ended;
 }
 
-/* Reads the CPU times. Returns false if one has changed, except for excused processes. */
+/* Reads the CPU time of each process. Returns false if it has changed for a process that is not
+ * excused. */
 static bool clocks_stood(struct idle *idle)
 {
 	bool stood = true;
 
 	for (size_t i = 0; i < idle->all.n_processes; i++) {
-		/* 0: it has ended, or its last thread is about to */
+		/* 0: the process has ended, or its last thread is about to */
 		uint64_t ns = clock_of(idle->all.processes[i].clock);
 
 		stood &= ns == idle->all.processes[i].cpu_ns || idle->all.processes[i].excused;
@@ -218,8 +221,8 @@ static bool is_awake(const struct idle *idle, pid_t pid)
 /* Reads how often each thread was given a core. Returns false if one number has changed. The CPU
  * clock alone is not enough: it can stand still while its thread runs, because in a virtual machine
  * the kernel subtracts the time that the host took away from the threads that run afterwards.
- * Without `all`, reads only threads of processes that have run since the last proof; other threads
- * have the numbers of that proof. */
+ * Without `all`, reads only threads of processes that have run since the last proof; the stored
+ * numbers of other threads are still those of that proof. */
 static bool runs_stood(struct idle *idle, bool all)
 {
 	bool stood = true;
@@ -250,8 +253,8 @@ static void remember_clocks(struct idle *idle)
 		idle->all.processes[i].proved_ns = idle->all.processes[i].cpu_ns;
 }
 
-/* Returns true if the thread that was busy last still is. It usually is, and this check is far
- * cheaper than a proof. */
+/* Returns true if the thread that was busy last is still busy. Most often it is, and this check is
+ * far cheaper than a proof. */
 static bool is_still_busy(struct idle *idle)
 {
 	struct thread *thread = idle->all.n_threads ? &idle->all.threads[0] : NULL;
@@ -268,8 +271,8 @@ static bool check(struct idle *idle)
 	idle->stopped = 0;
 	if (is_still_busy(idle))
 		return false;
-	/* This must come first: if a thread is inside fork() while the ids are read, it runs after
-	 * this point, and the second none_ran() detects it. */
+	/* The run counts must be read first: if a thread is inside fork() while the ids are read,
+	 * it runs after this point, and the second none_ran() detects it. */
 	none_ran(idle, false);
 	if (threads_find(&idle->all))
 		return false;

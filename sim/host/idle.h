@@ -34,8 +34,8 @@ void idle_close(struct idle *idle);
  * another thread. May be NULL. */
 void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context);
 
-/* Tries to prove that no thread of a process that is not excused can run. Returns true if
- * proved. */
+/* Tries to prove that all threads are asleep, except those of excused processes (idle_excuse()).
+ * Returns true if that is proved. */
 bool idle_check(struct idle *idle);
 /* After idle_check() has returned false: returns the process of a thread that was not asleep and
  * writes its CPU time in ns to *cpu_ns. Returns 0 if the process is unknown. */
@@ -50,7 +50,7 @@ pid_t idle_newest(struct idle *idle);
  * debugger, or 0. */
 pid_t idle_stopped(const struct idle *idle);
 
-/* Excuses a process until idle_excuse_none(): it may run, and the proof only covers the
+/* Excuses a process until idle_excuse_none(): the process may run, and the proof only covers the
  * other processes. */
 void idle_excuse(struct idle *idle, pid_t pid);
 /* Returns the number of excused processes. */

@@ -22,13 +22,14 @@
 
 #define ARGUMENTS 6
 
-/* The events that end a call besides the event that it waits for. */
+/* What ends a call besides the event that it waits for. `argument` of struct kernel_call is the
+ * index of the argument that is named here. */
 enum end {
 	NEVER,	   /* none */
 	TIME,	   /* timeout; the argument is a pointer to a time or NULL */
 	MS,	   /* timeout; the argument is in milliseconds, negative: none */
 	CLOCK,	   /* time of the clock that the argument names */
-	CONTINUED, /* as in the interrupted call that this call continues */
+	CONTINUED, /* restart_syscall(): as in the interrupted call that it continues */
 };
 
 static const struct kernel_call {
@@ -104,8 +105,8 @@ static bool is_of_cpu(clockid_t clock)
 	return clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
-/* Returns true if the call has a timeout on the machine's clock. The library marks its own futex
- * calls with the sixth argument, which the kernel ignores. */
+/* Returns true if the machine's clock ends the call. That is not so for the time library's own
+ * calls: it marks its futex calls with the sixth argument, which the kernel ignores. */
 static bool is_timed(const struct kernel_call *call, const uint64_t a[ARGUMENTS])
 {
 	switch (call->end) {
@@ -249,8 +250,8 @@ struct search {
 	bool found;
 };
 
-/* Returns whether the standard input of the process is the file that kfdsim has as its own, which
- * is written from outside of the simulation. */
+/* Returns whether the process has the same standard input as kfdsim itself, which is written from
+ * outside of the simulation. */
 static bool has_our_input(const struct sim *sim, pid_t pid)
 {
 	char path[64];

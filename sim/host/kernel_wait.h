@@ -22,19 +22,19 @@ struct kernel_wait {
 	bool is_call;	  /* the thread is in a system call that blocks */
 };
 
-/* Fills *wait for the thread. What cannot be read stays zero. */
+/* Fills in *wait for the thread. Fields that cannot be read stay zero. */
 void kernel_wait_read(pid_t tid, struct kernel_wait *wait);
 
 /* Returns true if the thread was stopped by a signal or a debugger. */
 bool kernel_wait_is_stop(const struct kernel_wait *wait);
 
-/* ---- where each thread of a simulation waits, for a large advance of time or a deadlock. The
- * threads must be asleep. ---- */
+/* ---- lists where each thread of a simulation waits, to report a large advance of time or a
+ * deadlock. The threads must be asleep. ---- */
 struct sim;
 struct idle;
 /* Returns the threads in the format of docs/reference/kfdsim-report.md, as a new reference. */
 json_t *where_threads_wait(const struct sim *sim, const struct idle *idle);
-/* Writes a line for each of these threads to standard error. */
+/* Writes one line for each thread of such a list to standard error. */
 void where_log(const json_t *threads);
 
 /* Returns true if only an event outside of kfdsim's knowledge can wake a thread. Returns false if a

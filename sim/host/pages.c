@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffer objects and their place in the render file. The render nodes are one file (sparse, on a
- * tmpfs), from which the processes map what they allocate. Each node has its own part of the file,
- * so that an offset means the same through every node's fd. Accounting is the driver's; the host's
- * own memory is checked where a buffer is certain to take it.
+ * Allocates buffer objects in the render file. All render nodes are one sparse file on a tmpfs,
+ * from which the processes map what they allocate. Each node has its own part of the file, so that
+ * an offset means the same memory through every node's fd. Sizes are accounted as in the driver.
+ * The host's own free memory is checked only where a buffer is certain to use it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define HEAP_START (1ull << 20)
 #define BIG_ALIGN (2ull << 20)
 #define HOST_LEFT_MIN (16ull << 20) /* below this the host counts as full */
-#define HOST_READ_NS 10000000u	    /* validity of a reading of the host's memory */
+#define HOST_READ_NS 10000000u	    /* time for which a reading of the host's free memory is used */
 #define LOST_MAX 256u
 
 /* amdgpu_amdkfd_gpuvm.c */
@@ -32,7 +32,7 @@
 #define PT_RESERVED_MIN (8ull << 20)
 #define SYSTEM_RESERVED (3ull << 29)
 
-/* Returns where the node's part of the file begins. */
+/* Returns the offset at which the node's part of the render file begins. */
 static uint64_t first_of(const struct node *node)
 {
 	return (uint64_t)(node - node->sim->nodes) * NODE_MEMORY_BYTES;
@@ -43,14 +43,15 @@ static uint64_t up(uint64_t bytes, uint64_t to)
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-/* Addresses of the anonymous pages in place of pages that the host could not supply. */
+/* Addresses of anonymous pages that were mapped where the host could not supply a page. */
 static struct {
 	volatile sig_atomic_t n;
 	void *at[LOST_MAX];
 } lost;
 static struct sim *guarded;
 
-/* Handles SIGBUS: replaces a page of a node's memory. For other addresses: the default action. */
+/* Handles SIGBUS. If the address is in a node's memory, maps an anonymous page there and records it
+ * in `lost`. Otherwise restores the default action. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -124,8 +125,8 @@ void heap_done(struct node *node)
 		guarded = NULL;
 }
 
-/* Allocates a range of the node's part: from a hole that is large enough and aligned, else at the
- * end. Returns its offset; 0: no room. */
+/* Allocates a range of the node's part of the file: from a hole that is large enough and aligned,
+ * else at the end. Returns its offset in the part; 0: no room. */
 static uint64_t heap_take(struct node *node, uint64_t bytes)
 {
 	uint64_t align = bytes >= BIG_ALIGN ? BIG_ALIGN : PAGE_BYTES, at;
@@ -149,8 +150,8 @@ static uint64_t heap_take(struct node *node, uint64_t bytes)
 	return at;
 }
 
-/* Frees a range of the node's part. Its hole is merged with a neighbouring one if there is one. If
- * a hole cannot be recorded, the range of the file is lost, but no memory. */
+/* Frees a range of the node's part of the file. Merges its hole with one neighbouring hole if there
+ * is one. If the hole cannot be recorded, the range is not used again, but no memory is lost. */
 static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
 {
 	fallocate(node->sim->config.render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -185,9 +186,10 @@ static uint64_t host_available(void)
 	return found ? kib * 1024 : UINT64_MAX;
 }
 
-/* Returns true if the host can supply @bytes. Memory is touched after its allocation, perhaps
- * never, so allocations are only subtracted until the next reading of the host's free memory. A
- * program that fills what it allocates fails here in the end. */
+/* Returns true if the host can supply @bytes. Programs touch memory some time after its allocation,
+ * perhaps never. So allocations are subtracted from the last reading of the host's free memory only
+ * until the next reading. If a program fills what it allocates, the readings fall and this returns
+ * false in the end. */
 static bool host_has(struct sim *sim, uint64_t bytes)
 {
 	uint64_t now = clock_ns();
@@ -258,7 +260,7 @@ void system_give(struct sim *sim, uint64_t bytes)
 	debugfs_changed(sim);
 }
 
-/* Writes mem_info_vram_used of the GPU that the node is a part of. Does nothing without the
+/* Writes mem_info_vram_used of the GPU to which the node belongs. Does nothing if there is no such
  * file. */
 static void write_used(const struct sim *sim, const struct node *node)
 {
@@ -275,14 +277,14 @@ static void write_used(const struct sim *sim, const struct node *node)
 		if ((sim->config.locations[i] >> 8 & 0xff) == bus)
 			used += sim->nodes[i].vram_used;
 	n = snprintf(text, sizeof text, "%llu\n", (unsigned long long)used);
-	/* A reader in between finds the number in the first line. */
+	/* A reader between the two calls finds the new number in the first line. */
 	if (pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n))
 		sim_log("cannot cut mem_info_vram_used (%s)", strerror(errno));
 	close(fd);
 }
 
-/* Accounts a buffer of @bytes, if the driver's limits and the host allow it. Returns 0 or
- * -ENOMEM. */
+/* Adds a buffer of @bytes to the memory in use, if the driver's limits and the host allow it.
+ * Returns 0 or -ENOMEM. */
 static int account(struct sim *sim, struct node *node, uint64_t bytes, bool vram)
 {
 	uint64_t limit = sim->config.node.vram_bytes, reserved = vram_reserved(sim);

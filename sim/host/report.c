@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The report at the end of a simulation. Format: docs/reference/kfdsim-report.md. */
+/* Writes the report at the end of a simulation. Format: docs/reference/kfdsim-report.md. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -36,8 +36,8 @@ void report_kernel(struct sim *sim, uint32_t kernel)
 		sim->kernels[kernel].dispatches++;
 }
 
-/* Returns the next kernel after @before (NULL: the first one), in the order of their dispatches,
- * most first, of those that were timed and not executed. Returns NULL after the last one. */
+/* Iterates over the kernels that were timed and not executed, in descending order of their
+ * dispatches. Returns the one after @before (NULL: the first one), or NULL after the last one. */
 static const struct kernel_record *next_timed(const struct sim *sim,
 					      const struct kernel_record *before)
 {
@@ -134,7 +134,7 @@ static json_t *queue_json(struct queue_record *record)
 	const char *stopped = record->stopped[0] ? record->stopped : NULL;
 	uint64_t discarded = record->discarded;
 
-	if (record->live) { /* the simulation ends, and the queue with it */
+	if (record->live) { /* the queue still existed when the simulation ended */
 		const struct queue *queue = record->live;
 
 		gpu_queue_stats(queue->process->sim->nodes[queue->node].gpu,

@@ -3,11 +3,11 @@
  * Communication with seccomp: receives trapped calls, filters out those that are not for a
  * simulated device, and answers the others, at once or later.
  *
- * The server thread waits in RECV, not in poll, and with ordinary priority and nice value. With
- * SYNC_WAKE_UP the kernel then switches directly from the caller to the server, and back as soon as
- * the answer is given. A thread that takes precedence over its callers would first return to its
- * wait, which costs each call a third more; real-time priority (the main loop, sim.c) costs still
- * more.
+ * The server thread waits in the ioctl SECCOMP_IOCTL_NOTIF_RECV, not in poll(), and has ordinary
+ * priority and nice value. With SYNC_WAKE_UP the kernel then switches directly from the caller to
+ * the server, and back as soon as the answer is given. If the server had a better nice value than
+ * its callers, it would first run until its next wait, which makes each call a third slower. With
+ * real-time priority (which the main loop in sim.c has) calls are slower still.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -140,13 +140,13 @@ static void forget(struct call *call)
 	call_drop(call);
 }
 
-/* Keeps the answer of a call whose caller was interrupted before it got the answer.
- *
- * In the driver a signal only interrupts calls that wait. seccomp lets a signal interrupt every
- * call, and the call is repeated after the signal, by the kernel or, if the program got EINTR, by
- * the runtime. Executed twice, a FREE would fail. (Not detected: a signal in the fraction of a
- * microsecond in which the kernel takes the answer and reports it as delivered. WAIT_KILLABLE_RECV
- * would prevent that, but also SIGSTOP and signal handlers during a WAIT_EVENTS.) */
+/* Keeps the answer of a call whose caller was interrupted before it got the answer, so that the
+ * repeated call gets it (call_replied_before()). || In the driver a signal only interrupts calls
+ * that wait. seccomp lets a signal interrupt every call, and the call is repeated after the signal,
+ * by the kernel or, if the program got EINTR, by the runtime. If it were executed twice, a FREE
+ * would fail. (Not detected: a signal in the fraction of a microsecond in which the kernel takes
+ * the answer and reports it as delivered. WAIT_KILLABLE_RECV would prevent that, but also SIGSTOP
+ * and signal handlers during a WAIT_EVENTS.) */
 static void keep_undelivered(struct call *call, int result)
 {
 	struct sim *sim = call->sim;
@@ -204,8 +204,8 @@ void calls_forget_all(struct sim *sim)
 		forget(TAILQ_FIRST(&sim->undelivered));
 }
 
-/* Returns true if the caller still waits for the answer. A caller that a signal has just woken
- * counts as valid until it has run a little, so its state is polled as well. */
+/* Returns true if the caller still waits for the answer. If a signal has just woken the caller, the
+ * notification stays valid until the caller has run a little, so its state is polled as well. */
 static bool still_waits(const struct call *call)
 {
 	struct proc_stat thread;
@@ -220,7 +220,8 @@ static bool still_waits(const struct call *call)
 	return call_alive(call);
 }
 
-/* Copies results back even with an error, as the driver does. */
+/* Answers the call with @result. Copies its results back even with an error, as the driver does. If
+ * the caller no longer waits, keeps the answer and returns -ENOENT. */
 int call_reply(struct call *call, int result)
 {
 	bool late = call != call->sim->serving;
@@ -267,9 +268,9 @@ static void serve_open(struct sim *sim, const struct seccomp_notif *n)
 		let_pass(sim, n->id);
 }
 
-/* Serves an ioctl on the KFD device. @process: the caller's, or NULL if it is not known yet. A
- * vfork()ed child is refused: it runs in its parent's memory without being the process that opened
- * the device. */
+/* Serves an ioctl on the KFD device. @process: the caller's process, or NULL if it is not known
+ * yet. An ioctl of a vfork() child is refused, because the child runs in its parent's memory but is
+ * not the process that opened the device. */
 static void serve_kfd(struct sim *sim, struct process *process, struct notif *notif)
 {
 	pid_t tid = notif->tid, lender = process ? 0 : process_lender(tid);
@@ -279,9 +280,9 @@ static void serve_kfd(struct sim *sim, struct process *process, struct notif *no
 		return;
 	}
 	if (!process) {
-		/* The kernel releases what a process had before the parent is notified of the end
-		 * (release of the mm). A process that was started after that must find it free, so
-		 * handle ended processes first. */
+		/* The kernel frees what a process had (when it releases the mm) before the parent
+		 * is notified of the end. A process that is started after the notification must
+		 * find these resources free here, too, so handle ended processes first. */
 		process_reap(sim);
 		process = process_new(sim, lender ? lender : tid);
 		/* The process was identified through a pid, which is only valid if the call still
@@ -343,9 +344,9 @@ static void serve(struct sim *sim, const struct seccomp_notif *n)
 		let_pass(sim, n->id);
 }
 
-/* Checks after a call whether something is due before the main loop would wake up. What is due at
- * once is done here, which saves the wake-up of a thread; most calls leave nothing. Returns true if
- * the main loop has to wake up earlier than planned. */
+/* Checks after a call whether something is due before the main loop would wake up. Does at once
+ * what is due now, because that saves the wake-up of a thread. Returns true if the main loop has to
+ * wake up earlier than planned. */
 static bool serve_due(struct sim *sim)
 {
 	uint64_t due = engine_due(sim);
@@ -414,8 +415,8 @@ int notify_start(struct sim *sim, int listener)
 	int r;
 
 	sim->listener = listener;
-	/* Without this flag every trapped call goes through the run queues: slower, but not
-	 * different. */
+	/* Without this flag trapped calls are slower, because each wake-up goes through the run
+	 * queues. Nothing else differs. */
 	sim->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	if (sigaction(SERVER_SIGNAL, &action, NULL))
 		return -errno;
@@ -426,7 +427,8 @@ int notify_start(struct sim *sim, int listener)
 void notify_stop(struct sim *sim)
 {
 	__atomic_store_n(&sim->server_stops, true, __ATOMIC_RELEASE);
-	/* Repeatedly, because the thread may be just about to wait. */
+	/* Send the signal repeatedly, because it has no effect if it comes just before the thread
+	 * waits. */
 	while (pthread_tryjoin_np(sim->server, NULL) == EBUSY) {
 		pthread_kill(sim->server, SERVER_SIGNAL);
 		sleep_ns(1000000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Creation and end of a simulation, and its main loop. */
+/* Creates and frees a simulation, and runs its main loop. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 
-#define KFD_BYTES (1ull << 62) /* doorbell pages are at multiples of 1 << 46 */
+#define KFD_BYTES (1ull << 62) /* size of the file; doorbell pages are at multiples of 1 << 46 */
 #define SLOTS_MAX 8192u
 #define END_MODEL_NS (3600ull * 1000000000u) /* enough for every update in progress */
 
@@ -154,8 +154,8 @@ void sim_free(struct sim *sim)
 		struct gpu_event event;
 
 		firmware_forget(node);
-		/* Run the GPUs until all updates are over, because only then the queues that they
-		 * name are freed. */
+		/* Run the GPUs until all runlist updates are over, because the queues that they
+		 * name are freed only then. */
 		while (node->gpu && gpu_step(node->gpu, gpu_now(node->gpu) + END_MODEL_NS, &event))
 			if (event.type == GPU_EVENT_UNMAPPED)
 				runlist_update_event(node, &event);
@@ -188,8 +188,8 @@ void sim_free(struct sim *sim)
 	free(sim);
 }
 
-/* Lets this thread run as soon as it is due, because it polls the doorbells: with real-time
- * priority where that is allowed, with a better nice value otherwise. */
+/* Makes this thread run as soon as it is due, because it polls the doorbells: with real-time
+ * priority if that is allowed, otherwise with a better nice value. */
 static void be_prompt(void)
 {
 	struct sched_param param = {.sched_priority = 1};
@@ -239,7 +239,7 @@ int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 
 	if (!r)
 		r = timers_open(time_slots_page(sim->time), &sim->timers);
-	if (!r) /* now: once the process runs, it may end at any time */
+	if (!r) /* before the process runs, because it may end at any time after that */
 		r = idle_open(init, &sim->idle);
 	if (r)
 		return r;
@@ -253,7 +253,8 @@ int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 	return 0;
 }
 
-/* Blocks SIGPIPE: a debugger may have closed its end of the pipe that notifications go to. */
+/* Blocks SIGPIPE, because a debugger may have closed its end of the pipe to which notifications are
+ * written. */
 static void block_sigpipe(sigset_t *pipe, sigset_t *old)
 {
 	sigemptyset(pipe);

@@ -17,8 +17,8 @@
  *    where they can be decremented atomically.
  *
  * Ownership: sim_new() copies the configuration with its strings; fds stay the caller's and must
- * live as long as the world. Threads: all calls from one thread, which should do nothing else
- * during sim_run() (the thread may get real-time priority there, which is reset on fork).
+ * stay open as long as the simulation. Threads: all calls come from one thread, which must not do
+ * anything else during sim_run() (the thread may get real-time priority there, reset on fork).
  * In real time sim_run() starts more threads while it runs: one waits for calls and is
  * interrupted by SIGUSR2, one makes large copies, and one writes simulation.json and debugfs, if
  * their directories are given. Errors: negative errno.
@@ -41,7 +41,8 @@ int sim_new(const struct sim_config *config, struct sim **out);
  * Sends no signal. NULL is allowed. */
 void sim_free(struct sim *sim);
 
-/* Sets the PID namespace of simulation.json's pids. To be called before the first process runs. */
+/* Sets the PID namespace to which the pids in simulation.json belong. Must be called before the
+ * first process runs. */
 void sim_counts_in(struct sim *sim, uint64_t pid_namespace);
 
 /* Makes the simulation's time virtual (sim/host/time/page.h); to be called before sim_run().
@@ -57,8 +58,8 @@ void cores_of_sim(void);
  * task is left under the filter. Returns 0, or a negative errno. */
 int sim_run(struct sim *sim, int listener_fd, int stop_fd);
 
-/* Returns the number of dispatches that took their time and were not executed. Writes to @names the
- * names of their kernels, the most frequent first, as many as have room; "" if there were none. */
+/* Returns the number of dispatches that were only timed, not executed. Writes to @names the names
+ * of their kernels, the most frequent first, as many as have room; "" if there were none. */
 uint64_t sim_timed_only(const struct sim *sim, char *names, size_t room);
 
 /* Returns the report of "kfdsim --report" (docs/reference/kfdsim-report.md) as a new reference,

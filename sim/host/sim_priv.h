@@ -9,8 +9,8 @@
  * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c).
  * No other code here takes sim->lock. In virtual time one thread does everything. The writer of
  * simulation.json and debugfs (stats_file.c) works on copies under a lock of its own.
- * What the kernel protects with a process's mutex is kept apart by process_lock(), because a call
- * that waits for the GPU is answered later, while other calls are served.
+ * process_lock() does what a process's mutex does in the kernel. sim->lock is not enough for that,
+ * because a call that waits for the GPU is answered later, while other calls are served.
  *
  * Times: names end in _ns; wall time unless a comment states model time.
  */
@@ -50,7 +50,8 @@ struct node {
 	unsigned n_by_gpu_queue;
 	unsigned active_queues; /* queues on the runlist, of all processes */
 	uint8_t watches;	/* watchpoints in use: one bit for each id */
-	/* holder of the only VMID for debugging; NULL: free, or debugging is per VMID */
+	/* process that has the node's only VMID for debugging; NULL: none, or debugging is per
+	 * VMID */
 	struct process *debug_vmid;
 	/* ---- runlist_update.c, gpu_reset.c ---- */
 	uint64_t updates;	  /* runlist updates begun */
@@ -64,7 +65,7 @@ struct node {
 	struct extent *holes;
 	size_t n_holes, cap_holes;
 	uint64_t heap_end;
-	/* bytes in use; bytes in use with each buffer rounded up to 2 MiB */
+	/* vram_used: bytes in use; vram_aligned: the same with each buffer rounded up to 2 MiB */
 	uint64_t vram_used, vram_aligned;
 	uint32_t resets; /* number of GPU resets, which SMI events report */
 };
@@ -104,7 +105,7 @@ struct sim_stats {
 };
 
 /* ---- virtual time: what the report contains (virtual.c) ---- */
-#define VIRTUAL_NAMED 8 /* number of processes; the last entry stands for all others */
+#define VIRTUAL_NAMED 8 /* number of entries; the last one is for all further processes */
 struct virtual_named {
 	char command[16];
 	uint64_t rounds;
@@ -113,10 +114,10 @@ struct virtual_named {
 struct virtual_counts {
 	uint64_t rounds; /* rounds with a proof that no thread could run */
 	uint64_t busy;	 /* proofs that failed */
-	uint64_t forced; /* forced rounds: a process ran too long for a proof */
-	uint64_t outrun; /* rounds without a proof in which only a charge ended */
+	uint64_t forced; /* rounds without a proof, because a process ran too long */
+	uint64_t outrun; /* rounds without a proof that only ended a charge early (time/page.h) */
 	uint64_t wakes;	 /* threads and timers whose time had come */
-	/* Waits for events outside of the simulation, without any event left inside. */
+	/* Waits for events from outside of the simulation, because no event was left inside. */
 	uint64_t waits;
 	uint64_t proof_ns;			      /* real time of all successful proofs */
 	struct virtual_named spinners[VIRTUAL_NAMED]; /* processes for which rounds were forced */
@@ -141,10 +142,10 @@ struct caller_file {
 struct known_file {
 	struct process *process; /* NULL: entry not used */
 	pid_t tid;
-	int info; /* open file of the fd's fdinfo in /proc */
+	int info; /* open /proc/PID/task/TID/fdinfo/FD of the fd */
 	bool survives_exec;
 	struct caller_file file;
-	size_t n; /* length of `text`, the contents of fdinfo at that time */
+	size_t n; /* length of `text`, the content of fdinfo when the result was stored */
 	char text[128];
 };
 #define KNOWN_FILES 512u /* each entry keeps one fd open */
@@ -156,7 +157,7 @@ struct sim {
 	struct time_slots *time;
 	struct timers *timers; /* virtual time only (sim/host/timers.h) */
 	struct idle *idle;     /* virtual time only, until the loop has ended (sim/host/idle.h) */
-	/* number of times that the driver made a thread of the tasks runnable */
+	/* how often the simulated driver made a thread of a program runnable */
 	uint64_t woken;
 	pid_t init; /* first process of the simulation */
 	struct virtual_counts virtual;
@@ -166,10 +167,10 @@ struct sim {
 	ino_t kfd_ino, render_ino;
 	uint32_t nodes_n;
 	struct node nodes[SIM_NODES_MAX];
-	uint64_t gtt_used, system_used; /* bytes: GTT; GTT and memory locked for the GPUs */
+	uint64_t gtt_used, system_used; /* bytes of GTT; bytes of GTT plus memory locked for GPUs */
 	/* pages that the host could not supply when a GPU access touched them */
 	uint64_t host_full;
-	/* bytes available on the host at host_read_ns, less allocations since */
+	/* host_left: bytes free on the host at host_read_ns, less allocations since then */
 	uint64_t host_left, host_read_ns;
 	LIST_HEAD(, drm_file) drm_files;
 	LIST_HEAD(, dmabuf) dmabufs;
@@ -216,7 +217,8 @@ struct sim {
 	/* ---- copy_thread.c: background copies ---- */
 	TAILQ_HEAD(, queue) copies; /* in progress, served in turn */
 	TAILQ_HEAD(, queue) moved;  /* finished; their packets are not complete yet */
-	/* until then the copies made at once have used their share of time */
+	/* end of the time in which no copies are made at once, because they had their share of
+	 * time */
 	uint64_t move_paid_ns;
 	pthread_cond_t move_begun;
 	pthread_t copy_entry;
@@ -242,8 +244,8 @@ struct sim {
 	uint64_t next_serial;	 /* serial number of the last queue */
 };
 
-/* Returns false if the simulation has to break this driver rule (kfdsim --break RULE), so that a
- * test can show that it would notice. */
+/* Returns false if the simulation has to break this driver rule (kfdsim --break RULE). Breaking a
+ * rule on purpose shows whether a test detects the wrong behaviour. */
 static inline bool rule_holds(const struct sim *sim, enum kfdabi_rule rule)
 {
 	return sim->config.broken_rule != rule;
@@ -261,8 +263,9 @@ static inline bool linux_7(const struct sim *sim)
 	return sim->config.kernel >= KFDABI_LINUX_7_3;
 }
 
-/* Returns as linux_7() or, if the simulation has to break @earlier or @later, the opposite. The two
- * rules state what the earlier kernels do and what the later ones do. */
+/* Returns true if the driver must act as after Linux 6.12. @earlier and @later are the rules for
+ * this behaviour before and after the change. If the simulation has to break one of them, the
+ * result is the opposite of linux_7(). */
 static inline bool like_linux_7(const struct sim *sim, enum kfdabi_rule earlier,
 				enum kfdabi_rule later)
 {
@@ -319,11 +322,11 @@ void engine_run(struct sim *sim);
 /* Advances the GPUs before a call is served, so that nothing that the call causes begins before the
  * call was made. The main loop alone is not enough, because it polls an idle GPU rarely. */
 void engine_catch_up(struct sim *sim);
-/* In virtual time: handles everything that is due now. Returns false if a thread of the tasks
- * became runnable; it has to run before anything else happens. */
+/* In virtual time: handles everything that is due now. Returns false if a program's thread became
+ * runnable, because the thread must run before anything else happens. */
 bool engine_settle(struct sim *sim);
-/* In virtual time: runs the GPUs and the clock until a thread of the tasks becomes runnable or the
- * time is @until_ns; if @to_effect, at most until a GPU has written to memory. Returns false if
+/* In virtual time: runs the GPUs and the clock until a program's thread becomes runnable or the
+ * time is @until_ns. With @to_effect, also stops when a GPU has written to memory. Returns false if
  * @until_ns is UINT64_MAX and nothing is going to happen. */
 bool engine_until(struct sim *sim, uint64_t until_ns, bool to_effect);
 /* Returns true if a queue of the process @pid has packets that are not complete. */
@@ -362,8 +365,9 @@ void live_write(struct sim *sim);
 /* Passes the statistics to the writer thread if they have changed and at least 100 ms have passed
  * since it last did so. In virtual time writes the file itself. */
 void live_update(struct sim *sim, uint64_t now_ns);
-/* Take the writer thread's lock, unless the thread has it now; release it and wake the thread. For
- * the main loop while it passes data to the thread. */
+/* live_trylock() takes the writer thread's lock; it returns false if the thread has the lock now.
+ * live_unlock() releases it and wakes the thread. The main loop uses them while it passes data to
+ * the thread. */
 bool live_trylock(struct sim *sim);
 void live_unlock(struct sim *sim);
 /* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */

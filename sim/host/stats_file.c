@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes simulation.json while the simulation runs (docs/reference/kfdsim-files.md). Formatting the
- * histograms takes longer than a doorbell poll is allowed to be late, so a thread of its own does
- * it, and writes the texts of debugfs, too. The main loop copies the statistics out and never waits
- * for the thread.
+ * histograms takes longer than a doorbell poll is allowed to be late, so a separate thread does it.
+ * The thread also writes the texts of debugfs. The main loop copies the statistics for the thread
+ * and never waits for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ struct stats_writer {
 	bool pending, stop;	  /* under lock */
 	struct sim_stats given;	  /* under lock */
 	struct sim_stats written; /* of the thread only */
-	struct sim *sim; /* what never changes (profile, costs, directory); debugfs under lock */
+	struct sim *sim; /* for constants (profile, costs, directory) and, under lock, debugfs */
 };
 
 static json_t *live_costs(const struct sim *sim)
@@ -43,7 +43,7 @@ static json_t *live_costs(const struct sim *sim)
 			 sim->config.node.unknown_kernel_us);
 }
 
-/* Appends the run time of a process on each node. */
+/* Appends to @totals the run time of a process on each node. */
 static void take_runs(struct sim_stats *totals, const struct process *process)
 {
 	const struct sim *sim = process->sim;
@@ -184,7 +184,8 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* Returns false while the thread has the lock, for one copy. The main loop tries again later. */
+/* Returns false while the writer thread has the lock, which it has only to copy the data. The main
+ * loop tries again later. */
 bool live_trylock(struct sim *sim)
 {
 	return !pthread_mutex_trylock(&sim->live->lock);
@@ -240,7 +241,7 @@ void live_stop(struct sim *sim)
 	live_write(sim);
 }
 
-/* Writes the file at once, because no task runs yet. */
+/* Writes simulation.json at once, which is possible because no task runs yet. */
 void sim_counts_in(struct sim *sim, uint64_t pid_namespace)
 {
 	sim->pid_namespace = pid_namespace;
@@ -278,7 +279,7 @@ void live_update(struct sim *sim, uint64_t now_ns)
 	if (now_ns < live_due(sim))
 		return;
 	sim->live_ns = now_ns;
-	if (sim->time) { /* no thread: virtual time would have to wait for it */
+	if (sim->time) { /* without a thread, because virtual time would have to wait for it */
 		sim->live_mark = mark(sim);
 		take_times(sim);
 		write_file(sim, &sim->totals);

@@ -13,7 +13,7 @@
 #include "common/array.h"
 #include "common/proc.h"
 
-#define NEW_MAX 512 /* with more new ids than this, everything is read again */
+#define NEW_MAX 512 /* if there are more new ids than this, all of /proc is read again */
 
 static ssize_t read_text(int fd, char *text, size_t size)
 {
@@ -130,8 +130,8 @@ static int files_to_keep(void)
 	return (int)(sysconf(_SC_OPEN_MAX) / 2);
 }
 
-/* Opens a file that stays open. Fails with EMFILE if its number is too high, because the calls that
- * the supervisor serves need file descriptors as well. */
+/* Opens a /proc file of a thread that stays open. Fails with EMFILE if the fd would be too high,
+ * because the calls that the supervisor serves need file descriptors as well. */
 static int thread_file(const struct threads *all, pid_t pid, pid_t tid, const char *name)
 {
 	int fd = open_file(pid, tid, name);
@@ -192,9 +192,9 @@ static pid_t number(const char *status, const char *key)
 	return at ? atoi(at) : 0;
 }
 
-/* Adds task @tid if it belongs to the simulation: its process or its parent is known in that case.
- * A task that has lost its parent is a child of the simulation's init, or of a process that is a
- * child subreaper. */
+/* Adds task @tid if it belongs to the simulation, that is, if its process or its parent is known.
+ * This also finds a task that has lost its parent, because it is then a child of the simulation's
+ * init or of a process that is a child subreaper. */
 static int consider(struct threads *all, pid_t tid)
 {
 	char status[1024];
@@ -242,8 +242,8 @@ static int consider_tasks(struct threads *all, pid_t unused, pid_t pid)
 	return numbers_in(path, thread_add, all, pid);
 }
 
-/* Reads all tasks of the machine, and again as long as new ones are found, because the order of the
- * directory is not that of parents and children. */
+/* Reads all tasks of the machine. Repeats this as long as new threads are found, because the
+ * directory may list a child before its parent. */
 static int read_all(struct threads *all)
 {
 	size_t before;
@@ -266,15 +266,16 @@ pid_t threads_newest(const struct threads *all)
 	return at ? (pid_t)atoi(at) : 0;
 }
 
-/* Reads only tasks created since the last proof. An id is assigned before its task can be read; so
- * all ids since the last proof are read again until no thread has run that can have created one. */
+/* Reads only tasks that were created since the last proof. A task has its id before it can be read
+ * in /proc. So all ids since the last proof are read again each time, until a proof shows that no
+ * thread has run that could have created a task. */
 int threads_find(struct threads *all)
 {
 	pid_t last = threads_newest(all), from;
 	int r = 0;
 
-	/* The ids have wrapped around. Before the next proof they may reach the id of the
-	 * last proof again. */
+	/* The ids have wrapped around, and may reach the id of the last proof again before the next
+	 * proof. */
 	if (last < all->last)
 		all->proved = 0;
 	from = all->proved;

@@ -15,7 +15,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* More file descriptors than a check has open at once, in addition to those that stay open. */
+/* Number of reserved file descriptors: more than a check has open at once, in addition to those
+ * that stay open. */
 #define THREADS_RESERVE 4u
 
 struct thread {
@@ -72,8 +73,8 @@ ssize_t thread_read(pid_t pid, pid_t tid, const char *name, char *text, size_t s
 ssize_t thread_read_cached(const struct thread *thread, int fd, const char *name, char *text,
 			   size_t size);
 
-/* Returns true, and sets `full`, if @error is that the supervisor has too many open files or the
- * kernel no memory. In that case nothing is known about the thread. */
+/* Returns true, and sets `full`, if @error means that the supervisor has too many open files or the
+ * kernel has no memory. In that case nothing is known about the thread. */
 bool threads_note_full(struct threads *all, ssize_t error);
 /* Free the reserved file descriptors for a check (_use()), and take them again (_restore()). */
 void threads_reserve_use(struct threads *all);

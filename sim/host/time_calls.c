@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The calls of the time library to the supervisor (sim/host/time/page.h). */
+/* Serves the calls of the time library to the supervisor (sim/host/time/page.h). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,9 +45,9 @@ static bool descriptor_link(const struct seccomp_notif *n, int fd, char *link, s
 	return length >= 0;
 }
 
-/* Returns the number that a file descriptor of the library gets in the caller's process, out of the
- * way of the program's own. It is @lost if the caller has nothing there or an eventfd, which it has
- * inherited from its parent (-1: there is no such number), otherwise the highest free number.
+/* Returns the number for a file descriptor of the library in the caller's process, away from the
+ * program's own numbers. This is @lost, the number to replace (-1: none), if it is free or an
+ * eventfd inherited from the parent. Otherwise it is the highest free number below the limit.
  * Returns 0 if none was found. */
 static int time_address(const struct seccomp_notif *n, int lost)
 {

@@ -17,7 +17,7 @@
 
 struct slot_owner {
 	pid_t tid; /* 0: the slot is free */
-	int event; /* our copy of the thread's eventfd; -1: it has none */
+	int event; /* the supervisor's copy of the thread's eventfd; -1: it has none */
 };
 
 struct time_slots {
@@ -111,8 +111,8 @@ static int find(const struct time_slots *slots, pid_t tid)
 	return -ENOENT;
 }
 
-/* Frees the slots of threads that have ended without a report, which comes only for threads that
- * were known before (idle.h). */
+/* Frees the slots of threads whose end was not reported by time_slots_end(). It is reported only
+ * for threads that idle.c has found before. */
 static void free_those_of_the_dead(struct time_slots *slots)
 {
 	for (unsigned i = 0; i < slots->used; i++)
@@ -197,8 +197,8 @@ uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid)
 	return at < 0 ? UINT64_MAX : ends(slots, (unsigned)at);
 }
 
-/* Returns a pseudo-random rank of the slot among those that are due at that instant: the finalizer
- * of splitmix64. */
+/* Returns a pseudo-random rank of the slot among those that are due at the same instant. Calculates
+ * it with the finalizer of splitmix64. */
 static uint64_t draw(const struct time_slots *slots, unsigned at, uint64_t when)
 {
 	uint64_t x = slots->seed + when + (at + 1) * 0x9e3779b97f4a7c15ull;

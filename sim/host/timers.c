@@ -24,15 +24,16 @@
 #define LINK "anon_inode:[eventfd]"
 /* Upper limit of all times, so that the sum of two does not overflow. */
 #define FAR_NS (INT64_MAX / 4)
-/* Unread expirations after which the holders of a timerfd are searched for. */
+/* Number of unread expirations of a timerfd after which kfdsim searches for the processes that have
+ * it open. */
 #define UNREAD_MIN 4u
-#define FILES_MIN 64u /* number of timerfds at which the holders of all are searched for */
+#define FILES_MIN 64u /* from this many timerfds on, their processes are searched for */
 
 struct host_timer {
 	bool used, armed;
 	struct timer_new is;
-	int pidfd;	  /* the process, if signals are sent to the process; otherwise -1 */
-	int event;	  /* eventfd; -1: none */
+	int pidfd; /* pidfd of the process, if signals are sent to the process; otherwise -1 */
+	int event; /* eventfd; -1: none */
 	int event_number; /* see event_number() */
 	int64_t deadline_ns, interval_ns;
 	uint64_t overrun; /* expirations without a signal since the last signal was sent */
@@ -43,7 +44,7 @@ struct timers {
 	struct time_page *page;
 	struct host_timer *all;
 	unsigned n, cap;
-	/* Number of timerfds, and the number at which holders are searched for. */
+	/* files: number of timerfds; files_max: the number at which find_holders() acts */
 	unsigned files, files_max;
 };
 
@@ -165,8 +166,8 @@ static void release(struct timers *timers, struct host_timer *timer)
 	timer->used = timer->armed = false;
 }
 
-/* Finds a new owner for a timerfd whose process has ended or that seems to be closed; releases the
- * timer if no process has it. */
+/* Finds a new owner for a timerfd whose process has ended or seems to have closed it. Releases the
+ * timer if no process has it open. */
 static void find_holder(struct timers *timers, struct host_timer *timer)
 {
 	pid_t holder = event_holder(timer->event_number, timer->is.pid);
@@ -177,8 +178,8 @@ static void find_holder(struct timers *timers, struct host_timer *timer)
 		release(timers, timer);
 }
 
-/* Releases timerfds that no process has any more, once there are many, because a program may create
- * and close timerfds again and again. */
+/* Releases timerfds that no process has open any more, because a program may create and close
+ * timerfds again and again. Does nothing while there are only a few. */
 static void find_holders(struct timers *timers)
 {
 	if (timers->files < timers->files_max)
@@ -200,8 +201,8 @@ static int find_slot(struct timers *timers)
 	return (int)timers->n++;
 }
 
-/* Opens what the kind of timer needs: a pidfd for signals to a process, an eventfd for file
- * descriptors. The signal number of F_SETSIG marks the eventfd as the library's
+/* Opens what the kind of timer needs: a pidfd for signals to a process, or an eventfd for a timer
+ * that the program reads. The signal number of F_SETSIG marks the eventfd as the library's
  * (sim/host/time/page.h). */
 static int open_files(struct host_timer *timer)
 {
@@ -424,7 +425,8 @@ static void count(struct timers *timers, struct host_timer *timer, uint64_t expi
 		find_holder(timers, timer);
 }
 
-/* Returns true if the timer's signal is pending for its process or thread; false: not known. */
+/* Returns true if the timer's signal is pending for its process or thread; false also if that
+ * cannot be read. */
 static bool is_pending(const struct timer_new *is)
 {
 	const char *name = is->kind == TIME_KIND_THREAD ? "\nSigPnd:" : "\nShdPnd:", *at;
@@ -453,7 +455,8 @@ static int send_signal(const struct timers *timers, const struct host_timer *tim
 	return r ? -errno : 0;
 }
 
-/* Sends a timer's signal, or only counts while the signal of a POSIX timer is pending. */
+/* Sends a timer's signal. While the last signal of a POSIX timer is pending, only counts the
+ * expirations as overrun. */
 static void signal_expirations(struct timers *timers, struct host_timer *timer,
 			       uint64_t expirations)
 {
@@ -464,8 +467,8 @@ static void signal_expirations(struct timers *timers, struct host_timer *timer,
 	timer->overrun = expirations - 1;
 	if (send_signal(timers, timer) != -ESRCH)
 		return;
-	/* ESRCH for a thread: it has ended, but its process may go on. Otherwise the
-	 * process has ended. */
+	/* ESRCH: if the signal was for a thread, the thread has ended, but its process may go on.
+	 * Otherwise the process has ended. */
 	if (timer->is.kind == TIME_KIND_THREAD)
 		timer->armed = false;
 	else

@@ -45,7 +45,9 @@ void timers_close(struct timers *timers);
 uint64_t timers_first(const struct timers *timers);
 /* Fires the first timer that has expired by now. Returns false if none has. */
 bool timers_fire(struct timers *timers);
-/* Deletes the timers of a process with its last thread. Must be called when a thread has ended. */
+/* Deletes the timers of the process with the id @tid. Must be called for each thread that has
+ * ended; the id of a process is that of its first thread, and is in use until its last thread has
+ * ended. */
 void timers_end(struct timers *timers, pid_t tid);
 
 /* Creates a timer, which is not armed. Returns its number, -ENOMEM, or the error of opening the

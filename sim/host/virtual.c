@@ -38,7 +38,7 @@
 #define SETTLE_NS 5000
 #define SETTLE_SHARE 8u
 #define SETTLE_MAX_NS 500000u
-#define CALL_NS 20000000 /* maximum that a call waits for threads that run (--seed) */
+#define CALL_NS 20000000 /* longest time that a call waits while other threads run (--seed) */
 /* The interval between two checks of a simulation that waits for an event outside of it. It doubles
  * with each check. */
 #define OUTSIDE_MIN_NS 1000000
@@ -48,18 +48,18 @@
  * minimum. It is CPU time, because CPU time does not depend on other load of the machine. */
 #define COMPUTE_NS 1000000000ull
 #define COMPUTE_MIN_NS 10000000ull
-#define SPIN_NS 20000000ull /* the same if its GPU has work, for which it may spin */
+#define SPIN_NS 20000000ull /* the same time for a process that may spin until its GPU is done */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
-#define CHARGE_NS 100000ull /* longer than any charge of another thread, for which it may spin */
+#define CHARGE_NS 100000ull /* CPU time after which a process may end a charge; above any charge */
 
 /* The CPU time of all processes together before a round is forced: if no single process runs for
  * long (TOGETHER_NS), and if many processes are created (STORM_NS, STORM_PROCESSES). */
 #define TOGETHER_NS 10000000000ull
 #define STORM_NS COMPUTE_NS
 #define STORM_PROCESSES 1000
-/* The number of created processes that is enough by itself: the kernel may not account
- * their CPU time. */
+/* After this many created processes a round is forced whatever their CPU time is, because the
+ * kernel may not account it. */
 #define STORM_UNCOUNTED 32000
 #define STORM_CHECK_NS 200000000ull /* real time between two checks for a storm */
 #define STORM_HALVINGS 5
@@ -129,7 +129,8 @@ static void settle(struct loop *loop, bool called)
 
 	if (share > SETTLE_NS)
 		t.tv_nsec = share < SETTLE_MAX_NS ? (long)share : SETTLE_MAX_NS;
-	/* If a call waits for its turn, its readable listener must not end the pause. */
+	/* A call that must wait (is_next()) keeps the listener readable, and that must not end the
+	 * pause. */
 	ppoll(loop->fds + (called ? FD_STOP : 0), called ? 1 : FDS, &t, NULL);
 }
 
@@ -199,8 +200,9 @@ static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
 	loop->since_ns = real_ns();
 }
 
-/* Excuses a process in which a thread spins, probably until a thread has acted that is only being
- * charged, so that the charge ends soon. Returns true if it did so. */
+/* Excuses a process that has run for CHARGE_NS of CPU time, if the next thread to continue is only
+ * being charged (time/page.h). The process probably spins until that thread acts; excusing it lets
+ * the charge end soon. Returns true if the process was excused. */
 static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
 {
 	if (!pid || ns < CHARGE_NS || !time_slots_charged_first(loop->sim->time))
@@ -241,7 +243,8 @@ static void expect_storm(struct loop *loop)
 	loop->storm_created = 0;
 }
 
-/* Returns true if all processes together exceed the limits, which each storm in a row halves. */
+/* Returns true if all processes together exceed the limits for storms. Each storm in a row halves
+ * these limits. */
 static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
 {
 	int many = STORM_PROCESSES >> loop->storms;
@@ -302,8 +305,8 @@ static bool prove_idle(struct loop *loop)
 	return true;
 }
 
-/* Returns true if a waiting call may be served now. If threads take turns (--seed), not while
- * others run: in this way only one thread, and those that it wakes, run at a time. */
+/* Returns true if a waiting call may be served now. With --seed, it must wait while threads run (at
+ * most CALL_NS), so that only one thread, and those that it wakes, run at a time. */
 static bool is_next(const struct loop *loop, bool idle)
 {
 	return idle || !loop->sim->config.seed || real_ns() - loop->since_ns > CALL_NS;
@@ -375,7 +378,7 @@ static bool let_happen(struct loop *loop, enum round round)
 	return engine_until(sim, limit(loop, round, timer < wait ? timer : wait), round == FORCED);
 }
 
-/* Waits until the simulation calls, or for @ns. */
+/* Waits for @ns, or until the simulation makes a call. */
 static void wait_for_outside(struct loop *loop, long ns)
 {
 	const struct timespec t = {0, ns};
@@ -401,8 +404,9 @@ static void note_stopped(struct loop *loop)
 	named->rounds++;
 }
 
-/* Records in the report an advance of the clock since @before_ns, if it is large. A wait that is
- * missing in the list of threads should have ended earlier. */
+/* Records in the report an advance of the clock since @before_ns, if it is large. The report then
+ * lists the waits of all threads. If a wait is missing there, the clock may have advanced too
+ * far. */
 static void note_jump(struct loop *loop, uint64_t before_ns)
 {
 	struct virtual_counts *counts = loop->counts;

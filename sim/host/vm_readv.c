@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Checks process_vm_readv() and process_vm_writev() for device memory. What a process has mapped
- * from a render node or from /dev/kfd is VM_IO and VM_PFNMAP (drivers/gpu/drm/ttm/ttm_bo_vm.c,
- * kfd_doorbell.c, kfd_events.c), and the kernel does not pin such pages (mm/process_vm_access.c:
- * EFAULT). Loads and stores reach them, and so does /proc/PID/mem, for which TTM has a function of
- * its own. Here the mappings are pages of files, which the kernel would pin.
+ * Refuses process_vm_readv() and process_vm_writev() on device memory, as the kernel does. On a
+ * real GPU, what a process has mapped from a render node or from /dev/kfd is VM_IO and VM_PFNMAP
+ * (drivers/gpu/drm/ttm/ttm_bo_vm.c, kfd_doorbell.c, kfd_events.c), and the kernel does not pin such
+ * pages (mm/process_vm_access.c: EFAULT). Loads and stores reach them, and so does /proc/PID/mem,
+ * for which TTM has a function of its own. In the simulation the mappings are pages of files, which
+ * the kernel would pin.
  *
- * Only the ranges of the process that the call names are checked. A call that reaches device memory
- * only after other memory is refused as a whole.
+ * Only the ranges of the other process that the call names are checked. A call that reaches device
+ * memory only after other memory is refused as a whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,8 @@ static bool is_device(const struct sim *sim, unsigned major, unsigned minor,
 	       (inode == sim->kfd_ino || inode == sim->render_ino);
 }
 
-/* Finds the first file mapping that contains @address or begins after it. Returns 0 or -1. */
+/* Finds the first file mapping that contains @address or begins after it. Returns 0, or -1 with
+ * errno. */
 static int query(int maps, struct procmap_question *question, uint64_t address)
 {
 	*question = (struct procmap_question){
