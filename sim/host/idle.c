@@ -93,8 +93,8 @@ static char state_at(struct idle *idle, const struct thread *thread, const char 
 	return stat.state;
 }
 
-/* Remembers the name (wchan) of a place where threads only sleep interruptibly, so that from now on
- * the name alone proves the state. */
+/* Remembers the name (wchan) of a place where threads only sleep interruptibly. From now on this
+ * name alone shows that a thread sleeps. */
 static void learn_name(struct idle *idle, const struct thread *thread, const char *name)
 {
 	if (idle->n_asleep < NAMES && state_at(idle, thread, name) == 'S')

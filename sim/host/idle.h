@@ -25,8 +25,8 @@
 
 struct idle;
 
-/* Creates the state of the proof. @init: the first process of the simulation; it and its
- * descendants are checked. Returns 0 or a negative errno. Release with idle_close(). */
+/* Creates the state for proving that no thread can run. @init: the first process of the simulation;
+ * it and its descendants are checked. Returns 0 or a negative errno. Release with idle_close(). */
 int idle_open(pid_t init, struct idle **out);
 void idle_close(struct idle *idle);
 

@@ -44,7 +44,7 @@ struct threads {
 	bool full;	  /* a file of an existing thread may not have been readable */
 	int cached_below; /* files of threads are kept open only with numbers below this */
 	pid_t last;	  /* newest process or thread of the machine at the last read; 0: unknown */
-	pid_t proved;	  /* value of `last` at the last proof; 0: everything must be read again */
+	pid_t proved; /* `last` at the last proof (idle_check()); 0: everything must be read again */
 	void (*ended)(void *context, pid_t tid); /* called by threads_drop(); may be NULL */
 	void *context;
 };

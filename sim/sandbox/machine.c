@@ -23,7 +23,8 @@ static bool bus_free(unsigned bus)
 	return access(path, F_OK) && errno == ENOENT;
 }
 
-/* Gives each GPU a bus of its own, so that no device of the host is hidden. */
+/* Assigns to each GPU a PCI bus whose first slot is free on the host, so that no device of the host
+ * is hidden. */
 static void place_gpus(struct machine *m)
 {
 	unsigned bus = FIRST_BUS;

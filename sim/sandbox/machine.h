@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated GPUs and the driver's names for them: PCI addresses, nodes and ids. Everything that
- * sysfs, the device files and the simulated driver must agree on.
+ * The simulated GPUs and the driver's names for them: PCI addresses, nodes and ids. sysfs, the
+ * device files and the simulated driver are all made from this description, so that they agree.
  */
 #ifndef KFDSHIM_SIM_SANDBOX_MACHINE_H
 #define KFDSHIM_SIM_SANDBOX_MACHINE_H

@@ -100,15 +100,15 @@ static void fill_standard_descriptors(void)
 #define SLEEPER_TRIES 10000 /* 1 ms each; enough for a machine under very high load */
 #define INSTEAD "run on another kernel, or use --real-time"
 
-/* Returns true if the kernel has futex_waitv(), which the time library needs to wait for a
- * program's futex and the end of a time at once. */
+/* Returns true if the kernel has futex_waitv(). The time library needs it to wait for a program's
+ * futex and for the end of a time together. */
 static bool has_futex_waitv(void)
 {
 	return syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno == EINVAL;
 }
 
-/* Returns true if the /proc file @name of a sleeping process soon shows another word than @not;
- * false if it does not, or the kernel has no such file. */
+/* Waits until the /proc file @name of a sleeping process shows another word than @not. Returns
+ * false if it does not do so in time, or if the kernel has no such file. */
 static bool shows(pid_t sleeper, const char *name, const char * not )
 {
 	char word[64];
@@ -179,7 +179,7 @@ static void check_time_support(void)
 	TEMP_FAILURE_RETRY(waitpid(sleeper, NULL, 0));
 }
 
-/* Ends kfdsim if it is certain, before anything is created, that it cannot run here. */
+/* Ends kfdsim if it certainly cannot run here. Called before anything is created. */
 static void check_place(const struct sim_options *o)
 {
 	struct seccomp_notif_sizes sizes;
@@ -242,8 +242,8 @@ static struct sim *new_sim(const struct sim_options *o, const struct machine *ma
 	return sim;
 }
 
-/* Replaces stdin and stdout by /dev/null: the other ends of the command's streams must see the end
- * of file when the command closes them. */
+/* Replaces stdin and stdout by /dev/null, because the other ends of the command's streams must see
+ * the end of file when the command closes them. */
 static void let_go_of_streams(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -23,8 +23,8 @@
 	"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a "    \
 	"container: packaging/seccomp-kfdsim.json and docs/kfdsim/containers.md)"
 
-/* Directories in which the host's entries are hidden: the topology of another GPU or the scheduler
- * of another simulation would be mixed into this one. */
+/* Directories in which the host's entries are hidden. Otherwise the topology of another GPU or the
+ * scheduler of another simulation would be mixed into this one. */
 static const char *const opaque[] = {
 	"/dev/dri",
 	"/sys/class/drm",
@@ -61,7 +61,7 @@ static int enter_user_namespace(void)
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return -errno;
-	/* Without this the kernel refuses the map of groups. Old kernels do not have the file. */
+	/* Without "deny" the kernel refuses the map of groups. Old kernels do not have the file. */
 	rc = write_map("/proc/self/setgroups", "deny");
 	if (rc && rc != -ENOENT)
 		return rc;
@@ -124,7 +124,7 @@ static int device(const char *path)
 	return fd;
 }
 
-/* File with the text of /proc/modules, with the simulated driver. */
+/* File with the text of /proc/modules and a line for the simulated driver. */
 #define MODULES TREE "/modules"
 
 /* Writes the list of modules with amdgpu. rocminfo checks for the driver with libkmod, which reads
@@ -244,7 +244,8 @@ static void copy_library(int library)
 		die(STATUS_FAILED, "cannot write %s", TREE TIME_LIBRARY);
 }
 
-/* Writes ld.so.preload: the entries of the host's file first, if it has one. */
+/* Writes ld.so.preload: the entries of the host's file, if it has one, and then the time
+ * library. */
 static void name_library(void)
 {
 	char own[4096];

@@ -24,7 +24,7 @@
 struct tree {
 	int kfd;       /* file that stands for /dev/kfd */
 	int render;    /* /dev/dri/renderD128, 129, ...: links to one file */
-	int modules;   /* text for /proc/modules if the host has none; otherwise -1 */
+	int modules;   /* file with the text of /proc/modules if the host has none; else -1 */
 	int kfd_sysfs; /* directory TREE_KFD */
 	int debugfs;   /* directory TREE_DEBUGFS "/kfd" */
 	int time_page; /* file TIME_PAGE; -1: the simulation runs in real time */

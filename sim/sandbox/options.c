@@ -60,7 +60,8 @@ static void parse_scale(const char *text, double *out)
 		    SCALE_MIN, SCALE_MAX, text);
 }
 
-/* Parses a whole number from 1 to @most. For other text dies with the message @wanted. */
+/* Parses a whole number from 1 to @most. If the text is another one, dies with the message
+ * @wanted. */
 static uint64_t parse_whole(const char *text, uint64_t most, const char *wanted)
 {
 	char *end;
@@ -189,8 +190,8 @@ static void load_profile(const struct sim_options *o, const char *gpu, struct pr
 	profile_check(profile);
 }
 
-/* Returns the first kernel, of those that the command line allows, under which such a machine has
- * the rule; -1 if there is none. */
+/* Returns the first kernel under which a machine with this profile and number of GPUs has the rule
+ * of --break. Tries only the kernels that the command line allows. Returns -1 if there is none. */
 static int kernel_with_rule(const struct sim_options *o, const struct profile *profile,
 			    unsigned gpus)
 {
@@ -211,7 +212,8 @@ static int kernel_with_rule(const struct sim_options *o, const struct profile *p
 	return -1;
 }
 
-/* For --break: finds the first machine with the rule, within what the command line leaves open. */
+/* For --break: finds the first machine with the rule. Only changes what the command line has not
+ * set. */
 static void settle_for_rule(struct sim_options *o, struct profile *profile)
 {
 	const unsigned first = o->gpus ? o->gpus : 1, last = o->gpus ? o->gpus : GPUS_TRIED;

@@ -36,9 +36,9 @@ struct sim_options {
 void options_help(void);
 /* Fills *options from the command line. The strings stay argv's. */
 void options_parse(struct sim_options *options, int argc, char **argv);
-/* Sets what was left open, and loads the profile with all --set values. With --break: the
- * first profile, number of GPUs and kernel that have the rule. Otherwise: one mi210 under the
- * oldest kernel. */
+/* Sets the GPU, number of GPUs and kernel if the command line has not set them, and loads the
+ * profile with all --set values. With --break, takes the first ones that have the rule. Otherwise
+ * takes one mi210 under the oldest kernel. */
 void options_settle(struct sim_options *options, struct profile *profile);
 
 #endif

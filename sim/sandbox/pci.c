@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The PCI and DRM devices of the nodes, as libdrm, libpci and management libraries expect them, and
- * the driver's module.
+ * Writes the sysfs files of the nodes' PCI and DRM devices, as libdrm, libpci and management
+ * libraries expect them, and of the driver's module.
  *
  * The DRM nodes of a GPU's first node are below its PCI device. Those of the other nodes, in mode
  * CPX, are below platform devices named amdgpu_xcp_0, 1, ..., numbered over the whole machine (the
@@ -105,8 +105,8 @@ static void pci_config(const struct machine *m, const struct machine_gpu *gpu)
 	tree_bytes(pci_path(gpu->bus, "config"), header, sizeof(header));
 }
 
-/* Writes the GPU's memory sizes and NUMA node. mem_info_vram_used follows the allocations later
- * (sim/host/pages.c). The topology has one CPU node. */
+/* Writes the GPU's memory sizes and its NUMA node: 0, because the topology has one CPU node.
+ * mem_info_vram_used is updated later by allocations (sim/host/pages.c). */
 static void pci_memory(const struct machine *m, const struct machine_gpu *gpu)
 {
 	tree_file(pci_path(gpu->bus, "mem_info_vram_total"), "%" PRIu64 "\n",

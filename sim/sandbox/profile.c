@@ -242,8 +242,8 @@ void profile_check(const struct profile *p)
 		die(STATUS_USAGE, "%s", fault);
 }
 
-/* Divides the SDMA engines among the partitions. Of those of a partition the driver (kfd_device.c)
- * uses the first two for all copies and the rest, if any, for copies to peers. */
+/* Divides the SDMA engines among the partitions. The driver (kfd_device.c) uses the first two
+ * engines of a partition for all copies and the rest, if any, for copies to peers. */
 static void share_sdma(struct profile *p, uint32_t partitions)
 {
 	uint32_t all = (p->num_sdma_engines + p->num_sdma_xgmi_engines) / partitions;

@@ -23,8 +23,8 @@ void profile_set(struct profile *profile, const char *assignment);
 /* Ends kfdsim with a message if the values, after all --set, are not those of a possible GPU. */
 void profile_check(const struct profile *profile);
 
-/* Returns the names that --gpu accepts, in the order in which --break tries them; NULL
- * after the last. */
+/* Returns the name of the profile number @index, in the order in which --break tries them; NULL
+ * after the last one. */
 const char *profile_name(size_t index);
 
 /* Returns the properties of one node of the GPU: the profile itself, or its share in mode CPX. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Error reporting of kfdsim: one line on stderr. A function that cannot do its work ends the
- * process with an exit status: nothing that it has made outlives the process and its namespaces. */
+ * process with an exit status, because nothing that it has made outlives the process and its
+ * namespaces. */
 #ifndef KFDSHIM_SIM_SANDBOX_SAY_H
 #define KFDSHIM_SIM_SANDBOX_SAY_H
 

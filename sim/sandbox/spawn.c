@@ -62,8 +62,8 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	if (!spawn->ignore_file_size)
 		signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
-	/* ROCr sorts by addresses, so random addresses would change the order of events
-	 * of one instant. */
+	/* ROCr sorts by addresses, so random addresses would change the order of events at the same
+	 * instant. */
 	if (spawn->virtual_time)
 		personality(ADDR_NO_RANDOMIZE);
 	if (spawn->turns)
@@ -207,7 +207,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	if (fd_send(control, listener))
 		_exit(STATUS_FAILED);
 	close(listener);
-	/* No byte: the supervisor died before PDEATHSIG was set, or gave up. */
+	/* If no byte comes, the supervisor died before PDEATHSIG was set, or gave up. */
 	if (TEMP_FAILURE_RETRY(read(control, &byte, 1)) != 1)
 		_exit(STATUS_FAILED);
 

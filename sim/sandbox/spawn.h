@@ -54,7 +54,7 @@ struct watch {
 	int stop;    /* eventfd; readable when the simulation has ended */
 	/* Valid after watch_join(). */
 	int status;  /* exit status of the simulation */
-	bool killed; /* the init process did not end by itself */
+	bool killed; /* a signal has ended the init process */
 };
 
 /* Returns the set of forwarded signals. The caller blocks them in every thread before it starts

@@ -22,12 +22,12 @@
 #define LINK_PCIE 2
 #define LINK_XGMI 11
 #define LINK_ENABLED 1
-/* The number of CUs before the gap, see the caches below. */
+/* Number of CUs of an array before the gap of those that are fused off (see the caches below). */
 #define GAP_AT 5u
 #define CACHE_DATA 9 /* data 1 + SIMD 8 (kfd_crat.h) */
 /* Type of an instruction cache: instruction 2 + SIMD 8 (kfd_crat.h). */
 #define CACHE_INST 10
-#define ARRAYS_MAX 64u /* arrays beyond these are left out of the map */
+#define ARRAYS_MAX 64u /* most arrays in a sibling map; further ones are left out */
 #define MAP_WORD 32u   /* flags per array in a sibling map */
 /* Weight and bandwidth of links between the partitions of one GPU (SAME), and weight of links
  * between partitions of two GPUs (OTHER), which have no bandwidth. The values are from the sysfs of
@@ -168,7 +168,8 @@ static bool cu_in_use(const struct shape *s, unsigned array, unsigned slot)
 	return slot < at || slot >= at + gap;
 }
 
-/* Returns the first CU in use of `n`, or -1. Sets *flags to those in use, as bits from it on. */
+/* Searches the `n` CUs from number `from` on. Returns the first one in use, or -1. Sets *flags to
+ * all that are in use; bit 0 is the returned CU. */
 static int group_flags(const struct shape *s, unsigned array, unsigned from, unsigned n,
 		       unsigned *flags)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Replaces syscall() and prctl(): waits that a program makes by system call number, and seccomp
- * filters that a program installs for itself. Such a filter gets a prefix that allows what this
- * library needs.
+ * Replaces syscall() and prctl(), for waits that a program makes by system call number and for
+ * seccomp filters that a program installs for itself. Such a filter gets a prefix that allows the
+ * calls which this library needs.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -22,7 +22,8 @@
 #include "sim/host/time/library.h"
 
 /* Returns true for futex waits with a time-out. The time of FUTEX_WAIT is relative, that of
- * FUTEX_WAIT_BITSET absolute. Only the bit set that matches every wake can be served. */
+ * FUTEX_WAIT_BITSET absolute. Of the bit sets, only the one that matches every wake is
+ * supported. */
 static bool is_timed_futex(const long a[6])
 {
 	int command = (int)a[1] & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
@@ -44,7 +45,7 @@ static long timed_futex(const long a[6])
 }
 
 /* Waits as futex_waitv(), and returns as raw(). If the program passes as many words as the kernel
- * takes, no word is left for the end of the time, and the kernel waits in real time. */
+ * allows, there is no room for the word that ends the wait, and the kernel waits in real time. */
 static long timed_futex_waitv(const long a[6])
 {
 	const struct timespec *t = (const struct timespec *)a[3];
@@ -60,8 +61,8 @@ static long timed_futex_waitv(const long a[6])
 }
 
 /* Calls this library's replacement of a C library function that waits, and returns as it does. Only
- * select() writes what is left of the time: the time of other calls may lie in read-only memory,
- * which the kernel tolerates. */
+ * select() writes back the time that is left. For the other calls the time may be in read-only
+ * memory, which the kernel tolerates. */
 static long wait_for_events(long nr, const long a[6])
 {
 	const struct timespec *t = (const struct timespec *)(nr == SYS_ppoll ? a[2] : a[3]);
@@ -91,8 +92,8 @@ static long wait_for_events(long nr, const long a[6])
 	}
 }
 
-/* Calls @wait with cancellation disabled: the functions that it calls are cancellation points, and
- * syscall() is none. Returns the result or a negative errno. */
+/* Calls @wait with cancellation disabled, because the functions that it calls are cancellation
+ * points and syscall() is none. Returns the result or a negative errno. */
 static long uncancelled(long (*wait)(long nr, const long a[6]), long nr, const long a[6])
 {
 	int state;

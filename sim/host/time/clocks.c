@@ -30,7 +30,8 @@
 #define RAW_READS 100u /* readings until the raw clock advances by itself */
 #define RAW_SPEED 1000u
 
-/* Of the calling thread: time and weight of readings since time passed, and last pause. */
+/* State of the calling thread: the time that it read last, the weight of its readings since time
+ * passed, and its last pause. */
 static __thread struct {
 	uint64_t seen_ns;
 	unsigned reads;
@@ -114,8 +115,8 @@ static uint64_t machine_ns(void)
 	return to_ns(&t);
 }
 
-/* Returns CLOCK_MONOTONIC_RAW, ns. It runs ahead of CLOCK_MONOTONIC, the more the longer threads of
- * this process have read it in one go. */
+/* Returns CLOCK_MONOTONIC_RAW, ns. The clock is ahead of CLOCK_MONOTONIC; the lead grows while a
+ * thread of this process reads the clock and no time passes. */
 static uint64_t raw_now_ns(void)
 {
 	static _Atomic uint64_t ahead_ns;

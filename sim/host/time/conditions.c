@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Condition variables, implemented anew in the program's pthread_cond_t. glibc waits inside its own
- * functions, where this library cannot replace a call. So all functions on condition variables are
- * replaced here: none of glibc's may work on an object that this library uses.
+ * Replaces condition variables by an implementation of this library in the program's
+ * pthread_cond_t. glibc waits inside its own functions, where this library cannot replace a call.
+ * All functions on condition variables are replaced here, because none of glibc's may work on an
+ * object that this library uses.
  *
  * A wait sleeps while `sequence` has the value that it had when the mutex was released; signal and
- * broadcast change it. A wait may end without a signal, as POSIX allows. All zero is
- * PTHREAD_COND_INITIALIZER.
+ * broadcast change it. A wait may end without a signal, as POSIX allows. An object that is all zero
+ * is PTHREAD_COND_INITIALIZER.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -18,7 +19,7 @@
 
 struct condition {
 	uint32_t sequence;
-	uint32_t waiters; /* 2 for each waiter, plus 1 while it is being destroyed */
+	uint32_t waiters; /* 2 for each waiter, plus 1 while the condition is being destroyed */
 	int clock;	  /* clock of pthread_cond_timedwait(); CLOCK_REALTIME is 0 */
 	uint32_t shared;  /* used by several processes */
 };
@@ -81,7 +82,7 @@ struct condition_waiter {
 	pthread_mutex_t *mutex;
 };
 
-/* Takes a waiter off the count. The condition must not be accessed afterwards. */
+/* Subtracts a waiter from the count. The condition must not be accessed afterwards. */
 static void sign_off(struct condition *c)
 {
 	bool shared = c->shared;
@@ -139,7 +140,7 @@ EXPORT_AS(int, pthread_cond_timedwait,
 	   const struct timespec *restrict at),
 	  pthread_cond_clockwait(cond, mutex, in(cond)->clock, at))
 
-/* Functions of C11 threads.h, by those above. */
+/* Functions of C11 threads.h, implemented by the functions above. */
 #define COND(cond) ((pthread_cond_t *)(void *)(cond))
 #define MUTEX(mutex) ((pthread_mutex_t *)(void *)(mutex))
 EXPORT_AS(int, cnd_init, (cnd_t * cond), thrd_result(pthread_cond_init(COND(cond), NULL)))

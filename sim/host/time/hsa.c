@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Replaces the waits for signals of the HSA runtime. An active wait of the runtime measures its
- * time-out by the processor's time stamp counter, which is not virtual, and polls memory meanwhile,
- * so virtual time would stand still for as long as it lasts. Here the thread sleeps instead, and
- * checks the signal whenever a GPU has written to memory, and from time to time, because another
- * thread may have written it.
+ * Replaces the functions of the HSA runtime that wait for signals. An active wait of the runtime
+ * measures its time-out by the processor's time stamp counter, which is not virtual, and polls
+ * memory meanwhile. Virtual time would stand still for as long as it lasts. Here the thread sleeps
+ * instead, and checks the signal whenever a GPU has written to memory. It also checks from time to
+ * time, because another thread may have written the signal.
  *
  * A wait that may block is left to the runtime, repeatedly until the time is over. The prototypes
  * are those of hsa.h, where a signal is a 64-bit handle; this library is not linked with the
@@ -81,7 +81,7 @@ static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, 
 	}
 }
 
-/* Returns the time-out to pass to the runtime: the nearer the end is, the shorter. */
+/* Returns the time-out to pass to the runtime, which gets shorter as the end comes nearer. */
 static uint64_t part_of(uint64_t timeout_ns)
 {
 	uint64_t part = timeout_ns / BLOCK_PARTS;
@@ -93,10 +93,10 @@ static uint64_t part_of(uint64_t timeout_ns)
 
 /*
  * Waits by the runtime's function. The runtime measures its time-out by the processor's counter,
- * which seems fast to it (clocks.c) but runs in real time. It therefore returns early; or after a
- * wait in the driver that takes only virtual time it begins another wait and is late. So the
- * runtime gets a part of the time at once, and none of the last BLOCK_MIN_NS, because the driver
- * waits in whole milliseconds.
+ * which seems fast to it (clocks.c) but runs in real time. So it may return early. It may also
+ * return late: after a wait in the driver, which takes only virtual time, it begins another wait.
+ * Therefore each call of the runtime gets only a part of the time. The last BLOCK_MIN_NS are polled
+ * here, because the driver waits in whole milliseconds.
  */
 static int64_t wait_blocked(wait_function *theirs, uint64_t signal, unsigned condition,
 			    int64_t wanted, uint64_t timeout_ns, unsigned state)

@@ -227,8 +227,8 @@ uint64_t deadline_after(uint64_t ns)
 	return ns < NEVER - now ? now + ns : NEVER;
 }
 
-/* Sleeps on the slot's futex, with a time-out that is never over: without one the kernel would
- * restart the wait after a signal handler with SA_RESTART, whereas a sleep has to end then. */
+/* Sleeps on the slot's futex, with a time-out that is never over. Without a time-out the kernel
+ * would restart the wait after a signal handler with SA_RESTART, but a sleep has to end then. */
 static long wait_due(const struct waiting *waiting, bool cancellable)
 {
 	static const struct timespec never = {1ll << 31, 0};
@@ -286,9 +286,9 @@ void charge_wake(void)
 	charge(time_page()->wake_ns);
 }
 
-/* Waits on the words and on the thread's own `due`, which comes first, because the kernel returns
- * the last of several words that were woken, and a wake at a word of the program must not be
- * lost. */
+/* Waits on the words and on the thread's own `due`. `due` is the first word, because the kernel
+ * returns the last of several words that were woken, and a wake at a word of the program must not
+ * be lost. */
 static long wait_all(const struct waiting *waiting, const struct futex_word *words, unsigned n)
 {
 	struct futex_word all[FUTEX_WORDS_MAX];
@@ -304,8 +304,9 @@ static long wait_all(const struct waiting *waiting, const struct futex_word *wor
 	return r < 0 ? r : -EAGAIN;
 }
 
-/* Returns -EAGAIN if a word has another value than it should, else 0. Makes no system call: a
- * thread that waits in the kernel even for a moment would count as asleep. */
+/* Compares the words with their expected values, without waiting. Returns -EAGAIN if one differs,
+ * else -ETIMEDOUT. Makes no system call, because a thread that waits in the kernel even for a
+ * moment would count as asleep. */
 static long init_once(const struct futex_word *words, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)

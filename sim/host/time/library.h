@@ -94,7 +94,7 @@ static inline bool is_valid(const struct timespec *t)
 	return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < (long)NS_PER_S;
 }
 
-/* Returns CLOCK_MONOTONIC of the simulation, ns. Only if there is a page. */
+/* Returns CLOCK_MONOTONIC of the simulation, ns. The page must exist. */
 static inline uint64_t now_ns(void)
 {
 	return atomic_load_explicit(&time_page()->now_ns, memory_order_acquire);

@@ -20,7 +20,7 @@ struct semaphore {
 };
 #define ONE_WAITER (1ull << 32)
 
-/* Takes a waiter off the semaphore's count, also if the thread is cancelled in the wait. */
+/* Subtracts the waiter from the semaphore's count, also if the thread is cancelled in the wait. */
 static void leave(void *semaphore)
 {
 	struct semaphore *s = semaphore;
@@ -66,8 +66,8 @@ EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct time
 EXPORT_AS(int, sem_timedwait, (sem_t *restrict sem, const struct timespec *restrict at),
 	  sem_clockwait(sem, CLOCK_REALTIME, at))
 
-/* Calls @attempt until it returns something other than EBUSY, or until @at of @clock. Returns its
- * result, ETIMEDOUT or EINVAL. */
+/* Calls @attempt until it returns something other than EBUSY, or until the time @at of @clock.
+ * Returns its result, ETIMEDOUT or EINVAL. */
 static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock,
 			   const struct timespec *at)
 {
@@ -88,7 +88,8 @@ static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock
 	return r;
 }
 
-/* As try_cancellable(), but is no cancellation point, because waiting for a lock is none. */
+/* Does the same as try_cancellable(), but is no cancellation point, because waiting for a lock is
+ * none. */
 static int try_until(int (*attempt)(void *), void *object, clockid_t clock,
 		     const struct timespec *at)
 {

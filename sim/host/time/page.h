@@ -53,7 +53,7 @@
 enum time_wait {
 	TIME_WAIT_FUTEX,  /* sleeps on the futex `due` */
 	TIME_WAIT_EVENT,  /* polls the event file descriptor */
-	TIME_WAIT_CHARGE, /* as TIME_WAIT_FUTEX; not a wait of the program, but a charge */
+	TIME_WAIT_CHARGE, /* as TIME_WAIT_FUTEX, for a charge (not a wait of the program) */
 	TIME_WAIT_SPIN,	  /* as TIME_WAIT_FUTEX; also ends when a GPU has written to memory */
 };
 
@@ -74,8 +74,8 @@ struct time_page {
 	uint64_t realtime_ns;	  /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 	uint64_t boottime_ns;	  /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	_Atomic uint64_t effects; /* number of GPU writes for which a program may poll */
-	/* Costs of the host that are charged, ns: of a wake after a sleep, and of an ioctl of a GPU
-	 * driver. */
+	/* Costs of the host that are charged, in ns: wake_ns for a wake after a sleep, ioctl_ns for
+	 * an ioctl of a GPU driver. */
 	uint32_t wake_ns, ioctl_ns;
 	uint32_t turns;		       /* 1: threads stay on their core (--seed) */
 	_Atomic uint32_t socket_times; /* 1: a socket of the simulation has had a time-out */
@@ -89,8 +89,8 @@ struct time_page {
  * The supervisor keeps all timers and fires them. The program's timer file descriptor is an
  * eventfd, which returns the same 8-byte count when it is read. So fork(), dup() and passing it to
  * another process need no work in the process. The call is ioctl(-1, TIME_IOC_TIMER, what, number,
- * value, value). The kernel itself would refuse it, and it reaches the supervisor with all of its
- * arguments.
+ * value, value). The kernel itself would refuse this call, but the seccomp filter passes it to the
+ * supervisor with all of its arguments.
  */
 
 enum time_op {
@@ -135,8 +135,8 @@ enum time_kind {
 	((uint64_t)(kind) << 16 | (uint64_t)(signal) << 24 | (uint64_t)(uint32_t)(flags) << 32)
 #define TIME_WHAT_ABSOLUTE (1ull << 16)
 
-/* After its timer was deleted, the eventfd of a TIME_KIND_HELPER counts at least this many
- * expirations. */
+/* After its timer was deleted, the eventfd of a TIME_KIND_HELPER has at least this count, so that
+ * its helper thread ends. */
 #define TIME_HELPER_ENDS (1ull << 63)
 
 #endif

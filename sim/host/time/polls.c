@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Replaces waits for file descriptors with a time-out: the thread's event file descriptor is polled
- * beside them, without a time-out. An epoll file descriptor is polled itself; select() becomes a
- * poll(); sigtimedwait() polls a signalfd.
+ * Replaces waits for file descriptors that have a time-out. Instead of using the time-out, the poll
+ * includes the thread's event file descriptor (page.h), which becomes readable when the time is
+ * over. For epoll, the epoll file descriptor itself is polled; select() becomes a poll();
+ * sigtimedwait() polls a signalfd.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -48,7 +49,8 @@ static long poll_by_looking(struct pollfd *fds, nfds_t n, uint64_t until, const 
 }
 
 /* Polls @n file descriptors and the event file descriptor @event. @fds has room for one more entry.
- * Returns as ppoll(), or -EAGAIN if the poll ended for neither time nor a file descriptor. */
+ * Returns as ppoll(), or -EAGAIN if the poll ended although the time is not over and no file
+ * descriptor is ready. */
 static long poll_with_event(struct pollfd *fds, nfds_t n, uint64_t until, int event,
 			    const sigset_t *mask)
 {
@@ -111,7 +113,8 @@ long poll_until(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *ma
 		give_results(fds, n, copy);
 	if (copy != few)
 		free(copy);
-	/* -EINVAL: with one entry more they exceed the limit of open files of the process. */
+	/* -EINVAL: with the additional entry there are more entries than the process may open
+	 * files. */
 	if (event < 0 || r == -EINVAL)
 		return poll_by_looking(fds, n, until, mask);
 	if (r > 0)
@@ -240,8 +243,8 @@ static nfds_t fds_of_sets(int n, const fd_set *r, const fd_set *w, const fd_set 
 	return count;
 }
 
-/* A file descriptor with an event that select() would not report, such as a hang-up, is no longer
- * polled: poll() ignores negative numbers. */
+/* Makes a file descriptor number negative, which poll() ignores. Used if the file descriptor has an
+ * event that select() would not report, such as a hang-up. */
 #define LEFT_OUT(fd) (~(fd))
 
 static bool is_in(const fd_set *set, const struct pollfd *fd)

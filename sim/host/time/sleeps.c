@@ -23,7 +23,8 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 {
 	if (clock == CLOCK_THREAD_CPUTIME_ID)
 		return EINVAL;
-	/* The kernel refuses all other clocks, or they count CPU time, which is the host's. */
+	/* Leave all other clocks to the kernel: it refuses them, or they count CPU time, which is
+	 * the host's. */
 	if (!time_page() || !clock_can_wake(clock))
 		return (int)-raw_cancellable(SYS_clock_nanosleep, clock, flags, (long)t, (long)left,
 					     0, 0);

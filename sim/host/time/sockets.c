@@ -159,7 +159,8 @@ static long move_all(long nr, struct wait *wait, struct msghdr *message, int fla
 	return done ? (long)done : r;
 }
 
-/* Transfers once, after a wait if necessary: sockets other than streams, or if less is enough. */
+/* Transfers once, after a wait if necessary. For sockets other than streams, and if less than the
+ * whole message is enough. */
 static long move_once(long nr, struct wait *wait, struct msghdr *message, int flags)
 {
 	long r;

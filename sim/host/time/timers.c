@@ -35,9 +35,9 @@ static long timer_call(uint64_t what, uint64_t number, uint64_t first, uint64_t 
 	return r;
 }
 
-/* Deletes the POSIX timers of the program that this one has replaced by execve(), because it does
- * not inherit them: when it starts, or earlier if a constructor of another library makes a timer.
- * fork() copies `begun`; a child has no timers to delete. */
+/* Deletes the POSIX timers of the program that this program has replaced by execve(), because a
+ * program does not inherit them. Called when the program starts, or earlier if a constructor of
+ * another library makes a timer. fork() copies `begun`; a child has no timers to delete. */
 __attribute__((constructor)) static void begin(void)
 {
 	static _Atomic bool begun;
@@ -79,8 +79,8 @@ static long get(enum time_space space, uint64_t number, struct itimerspec *now)
 	return 0;
 }
 
-/* Has the kernel check the arguments and create a file descriptor, which is closed and replaced by
- * one of the supervisor. */
+/* Calls timerfd_create() of the kernel to check the arguments. Closes the kernel's file descriptor
+ * and returns one of the supervisor. */
 EXPORT int timerfd_create(clockid_t clock, int flags)
 {
 	long fd = raw(SYS_timerfd_create, clock, flags, 0, 0, 0, 0), made;
@@ -133,7 +133,8 @@ static struct itimerval val_of(const struct itimerspec *t)
 	return v;
 }
 
-/* Calls get() for ITIMER_REAL, which exists once it was set: until then it is all zero. */
+/* Calls get() for ITIMER_REAL. The supervisor has this timer only after it was set; until then
+ * returns all zero. */
 static long get_real(struct itimerspec *now)
 {
 	long r = get(TIME_SPACE_REAL, 0, now);
@@ -244,13 +245,13 @@ static long make_signal(clockid_t clock, const struct sigevent *event)
 
 /*
  * ---- timers with SIGEV_THREAD ----
- * Each has one helper thread. It reads the timer's eventfd, and after each expiration starts a
- * thread for the program's function, as the C library does. It ends when the timer was deleted, and
- * with the process.
+ * Each such timer has one helper thread. The helper reads the timer's eventfd, and after each
+ * expiration starts a thread for the program's function, as the C library does. It ends when the
+ * timer was deleted, or with the process.
  */
 
-/* Arguments of a new thread lie on the stack of the thread that starts it. That thread waits until
- * `taken` is 1, a futex, before it goes on. */
+/* Arguments of a new thread. They are on the stack of the thread that starts it, which waits until
+ * the futex `taken` is 1, because the new thread has copied them then. */
 struct helper {
 	const struct sigevent *event;
 	int fd;
@@ -393,7 +394,8 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_
 	return 0;
 }
 
-/* @timer is the first parameter. A timer that is not ours is one of the C library. */
+/* Defines a function whose first parameter is @timer. If the supervisor does not keep the timer, it
+ * is one of the C library, whose function is called. */
 #define OF_TIMER(name, parameters, arguments, result)                                              \
 	EXPORT_AS(int, name, parameters,                                                           \
 		  is_ours(timer) ? (int)returned(result) : next()->name arguments)

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * libkfdsim-stat.so, for LD_PRELOAD in a simulation: stat() and its like return /dev/kfd and
+ * libkfdsim-stat.so, for LD_PRELOAD in a simulation. stat() and its variants return /dev/kfd and
  * /dev/dri/renderD* as character devices with the driver's numbers, and fstatfs() returns the
  * simulated files below /sys as files of a sysfs.
  *
  * The device files are regular files, because a character device with these numbers leads to the
- * driver. libdrm, and with it nvtop and radeontop, take no regular file for a GPU, and libudev no
- * directory of another file system for a device. The seccomp filter cannot answer stat() as it does
- * ioctl(): it sees no paths, so each stat() of each program would wait for kfdsim, and would return
- * EINTR when a signal arrives, which no program expects of stat().
+ * driver. libdrm, and with it nvtop and radeontop, does not accept a regular file as a GPU. libudev
+ * does not accept a directory of another file system as a device. The seccomp filter cannot answer
+ * stat() as it does ioctl(): it sees no paths, so each stat() of each program would wait for
+ * kfdsim, and would return EINTR when a signal arrives, which no program expects of stat().
  *
- * A call costs a comparison of two numbers more; names are read only of the device files. Each
- * function is as reentrant as the C library's, and keeps errno if it succeeds. Without the
- * simulation's files nothing changes. Programs that are linked statically are not reached.
+ * A call costs an additional comparison of two numbers; only for the device files the path is read
+ * as well. Each function is as reentrant as the C library's, and keeps errno if it succeeds.
+ * Without the simulation's files nothing changes. Programs that are linked statically are not
+ * reached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -103,7 +104,7 @@ static unsigned minor_of(int dir, const char *path, int flags)
 	return number;
 }
 
-/* Returns the device number that stands for a regular file; 0: the file is no device. */
+/* Returns the device number to report for a regular file; 0: the file is no device. */
 static dev_t device(dev_t dev, ino_t ino, int dir, const char *path, int flags)
 {
 	int saved = errno;
@@ -178,8 +179,8 @@ static int stat_fs(int fd, struct statfs *st)
 	{                                                                                          \
 		return call;                                                                       \
 	}
-/* Defines a function with its second name for 64-bit sizes, which are the only ones here. There are
- * also names with a version of the structure for programs that were built before glibc 2.33. */
+/* Defines a function and its second name for 64-bit sizes, which mean the same here. The names with
+ * VERSION are those that programs built before glibc 2.33 call, with a version of the structure. */
 #define PAIR(name, arguments, call)                                                                \
 	NAMED(name, arguments, call)                                                               \
 	NAMED(name##64, arguments, call)
