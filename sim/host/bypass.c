@@ -15,7 +15,7 @@
 
 #define LIBRARY "libkfdsim-time.so"
 #define PROGRAMS 64u /* programs that are named in the report */
-/* The checks use at most 1/CHECK_SHARE of the real time plus CHECK_FREE_NS. */
+/* The CPU time of the checks is limited to 1/CHECK_SHARE of the real time plus CHECK_FREE_NS. */
 #define CHECK_SHARE 50u
 #define CHECK_FREE_NS 20000000ull
 
@@ -34,7 +34,7 @@ struct process_seen {
 	pid_t pid;
 	dev_t device;
 	ino_t inode;	  /* of the program that was examined */
-	bool has_library; /* true also if its maps could not be read */
+	bool has_library; /* it has loaded the time library, or its maps are unreadable */
 	bool is_counted;
 };
 

@@ -23,13 +23,13 @@
 #define SHARE 4u       /* copies that are made at once get at most 1/SHARE of the time */
 #define TINY 4096u     /* bytes; copied at once in any case */
 #define HELD_MAX 4096u /* limit of events that are held back for one queue */
-#define HELD_EACH 3u   /* of these, events of one packet: STARTED, WAITING, RETIRED */
+#define HELD_EACH 3u   /* events that one packet adds to these: STARTED, WAITING, RETIRED */
 
 /* Limit of what the copy thread copies in one time slice, or of what is copied at once for a
  * packet. */
 struct work_share {
 	uint64_t until_ns, work;
-	bool yields; /* is also spent when another thread waits for sim->lock */
+	bool yields; /* the limit is reached, too, when another thread waits for sim->lock */
 	bool spent;
 };
 

@@ -39,7 +39,7 @@
 #define MODEL_FAR (1ull << 62) /* later than any run ends */
 /* limit of steps in engine_until(), after which the programs' threads are checked again */
 #define STEPS 10000u
-#define STEP_NS 10000u /* longest step of a GPU after its first event; model time */
+#define STEP_NS 10000u /* longest time that a GPU runs beyond its first event; model time */
 
 static uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
 {

@@ -28,7 +28,7 @@ enum end {
 	NEVER,	   /* none */
 	TIME,	   /* timeout; the argument is a pointer to a time or NULL */
 	MS,	   /* timeout; the argument is in milliseconds, negative: none */
-	CLOCK,	   /* time of the clock that the argument names */
+	CLOCK,	   /* time of a clock; the argument is the clock's id */
 	CONTINUED, /* restart_syscall(): as in the interrupted call that it continues */
 };
 
@@ -153,8 +153,8 @@ static void evaluate_line(struct kernel_wait *wait, const char *line)
 	wait->is_call = true;
 	for (size_t i = 0; i < ARGUMENTS + 2; i++)
 		a[i] = strtoull(at, &at, 16);
-	/* 32-bit programs have other call numbers. A stack or instruction pointer above 4 GiB
-	 * excludes them. */
+	/* 32-bit programs have other call numbers. If the stack pointer or the instruction pointer
+	 * is above 4 GiB, the program is a 64-bit one. */
 	call = a[ARGUMENTS] >> 32 || a[ARGUMENTS + 1] >> 32 ? call_of(nr) : NULL;
 	if (!call)
 		return;

@@ -32,7 +32,8 @@ bool kernel_wait_is_stop(const struct kernel_wait *wait);
  * deadlock. The threads must be asleep. ---- */
 struct sim;
 struct idle;
-/* Returns the threads in the format of docs/reference/kfdsim-report.md, as a new reference. */
+/* Returns a list of the threads with the places where they wait, as a new reference. Format:
+ * docs/reference/kfdsim-report.md. */
 json_t *where_threads_wait(const struct sim *sim, const struct idle *idle);
 /* Writes one line for each thread of such a list to standard error. */
 void where_log(const json_t *threads);

@@ -141,12 +141,14 @@ static void forget(struct call *call)
 }
 
 /* Keeps the answer of a call whose caller was interrupted before it got the answer, so that the
- * repeated call gets it (call_replied_before()). || In the driver a signal only interrupts calls
- * that wait. seccomp lets a signal interrupt every call, and the call is repeated after the signal,
- * by the kernel or, if the program got EINTR, by the runtime. If it were executed twice, a FREE
- * would fail. (Not detected: a signal in the fraction of a microsecond in which the kernel takes
- * the answer and reports it as delivered. WAIT_KILLABLE_RECV would prevent that, but also SIGSTOP
- * and signal handlers during a WAIT_EVENTS.) */
+ * repeated call gets it (call_replied_before()).
+ *
+ * In the driver a signal only interrupts calls that wait. seccomp lets a signal interrupt every
+ * call, and the call is repeated after the signal, by the kernel or, if the program got EINTR, by
+ * the runtime. If it were executed twice, a FREE would fail. (Not detected: a signal in the
+ * fraction of a microsecond in which the kernel takes the answer and reports it as delivered.
+ * WAIT_KILLABLE_RECV would prevent that, but also SIGSTOP and signal handlers during a
+ * WAIT_EVENTS.) */
 static void keep_undelivered(struct call *call, int result)
 {
 	struct sim *sim = call->sim;

@@ -41,7 +41,7 @@ struct extent {
 	uint64_t offset, bytes;
 };
 
-/* One GPU node, as the topology has it. */
+/* One GPU node of the topology: a GPU, or a partition of it. */
 struct node {
 	struct sim *sim;
 	uint32_t gpu_id;
@@ -57,8 +57,8 @@ struct node {
 	uint64_t updates;	  /* runlist updates begun */
 	bool all_off;		  /* an update unmapped all queues and mapped none (unmap_only) */
 	bool stuck_yet;		  /* --set preempt_stuck=queue has already stopped a queue */
-	bool hung, resetting;	  /* the firmware does not answer; a GPU reset is in progress */
-	uint64_t firmware_due_ns; /* when the driver gives up, or the reset is over; 0: neither */
+	bool hung, resetting;	  /* hung: firmware does not answer; resetting: in a GPU reset */
+	uint64_t firmware_due_ns; /* when the driver gives up, or the reset ends; 0: neither */
 	TAILQ_HEAD(runlist_update_list, runlist_update)
 	stuck;	      /* updates that wait for firmware_due_ns */
 	char *memory; /* mapping of the node's part of the render file */
@@ -117,17 +117,18 @@ struct virtual_counts {
 	uint64_t forced; /* rounds without a proof, because a process ran too long */
 	uint64_t outrun; /* rounds without a proof that only ended a charge early (time/page.h) */
 	uint64_t wakes;	 /* threads and timers whose time had come */
-	/* Waits for events from outside of the simulation, because no event was left inside. */
+	/* Number of waits for events from outside of the simulation, because no event was left
+	 * inside. */
 	uint64_t waits;
 	uint64_t proof_ns;			      /* real time of all successful proofs */
 	struct virtual_named spinners[VIRTUAL_NAMED]; /* processes for which rounds were forced */
 	/* Processes that were stopped while time passed. */
 	struct virtual_named stopped[VIRTUAL_NAMED];
-	/* Advances of time by more than 100 s at once. */
+	/* Number of advances of time by more than 100 s at once. */
 	uint64_t jumps;
 	json_t *first_jumps; /* the first jumps, with the places where the threads waited */
 	json_t *standstill;  /* where the threads waited in a deadlock; NULL: no deadlock */
-	json_t *bypasses;    /* see kernel_wait.h; NULL until the loop has ended */
+	json_t *bypasses;    /* programs that bypassed the clock (bypass.c); NULL until the end */
 };
 
 /* A caller's fd and its open file. */
@@ -233,7 +234,7 @@ struct sim {
 	uint64_t ioctls[KFDABI_NR_END];
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
-	struct stats_writer *live; /* stats_file.c; NULL: its thread does not run */
+	struct stats_writer *live; /* state of stats_file.c; NULL: its thread does not run */
 	uint64_t live_ns;	   /* when statistics were last passed to stats_file.c */
 	uint64_t live_mark;	   /* value of mark() (stats_file.c) at that time */
 	uint64_t pid_namespace;
@@ -354,7 +355,7 @@ void report_unknown(struct sim *sim, uint8_t type, uint32_t nr);
 void report_queue_gone(struct queue *queue);
 
 /* ---- stats_file.c: simulation.json ---- */
-/* Without a directory for the file none of these functions does anything. */
+/* If config.sim_json_dirfd is -1, these functions do not write simulation.json. */
 
 /* Starts the writer thread. The caller must not fork afterwards. Returns 0 or a negative errno. */
 int live_start(struct sim *sim);

@@ -30,7 +30,7 @@ struct stats_writer {
 	bool pending, stop;	  /* under lock */
 	struct sim_stats given;	  /* under lock */
 	struct sim_stats written; /* of the thread only */
-	struct sim *sim; /* for constants (profile, costs, directory) and, under lock, debugfs */
+	struct sim *sim; /* read for constants (profile, costs, directory); debugfs: under lock */
 };
 
 static json_t *live_costs(const struct sim *sim)
@@ -71,7 +71,7 @@ static void take_runs(struct sim_stats *totals, const struct process *process)
 	}
 }
 
-/* Copies the times that the GPU models count. */
+/* Copies the times that the GPU models count to sim->totals. */
 static void take_times(struct sim *sim)
 {
 	struct sim_stats *totals = &sim->totals;

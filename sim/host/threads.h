@@ -44,7 +44,7 @@ struct threads {
 	bool full;	  /* a file of an existing thread may not have been readable */
 	int cached_below; /* files of threads are kept open only with numbers below this */
 	pid_t last;	  /* newest process or thread of the machine at the last read; 0: unknown */
-	pid_t proved; /* `last` at the last proof (idle_check()); 0: everything must be read again */
+	pid_t proved;	  /* `last` at the last idle proof; 0: everything must be read again */
 	void (*ended)(void *context, pid_t tid); /* called by threads_drop(); may be NULL */
 	void *context;
 };
@@ -76,7 +76,8 @@ ssize_t thread_read_cached(const struct thread *thread, int fd, const char *name
 /* Returns true, and sets `full`, if @error means that the supervisor has too many open files or the
  * kernel has no memory. In that case nothing is known about the thread. */
 bool threads_note_full(struct threads *all, ssize_t error);
-/* Free the reserved file descriptors for a check (_use()), and take them again (_restore()). */
+/* threads_reserve_use() frees the reserved file descriptors, so that a check can use them.
+ * threads_reserve_restore() takes them again. */
 void threads_reserve_use(struct threads *all);
 void threads_reserve_restore(struct threads *all);
 

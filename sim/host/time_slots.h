@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor's side of the time page (sim/host/time/page.h): which thread has which slot, which
- * thread is due first, and how it is woken.
+ * Manages the supervisor's side of the time page (sim/host/time/page.h): assigns slots to threads,
+ * finds the thread that is due first, and wakes it.
  *
  * A slot belongs to a thread, identified by its id in the supervisor's PID namespace, until the
  * thread has ended.

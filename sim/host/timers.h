@@ -53,7 +53,8 @@ void timers_end(struct timers *timers, pid_t tid);
 /* Creates a timer, which is not armed. Returns its number, -ENOMEM, or the error of opening the
  * pidfd or eventfd. */
 int timers_make(struct timers *timers, const struct timer_new *new);
-/* Deletes a timer. If it is a TIME_KIND_HELPER, its eventfd first counts TIME_HELPER_ENDS. */
+/* Deletes a timer. If it is a TIME_KIND_HELPER, its eventfd first gets the count TIME_HELPER_ENDS,
+ * which ends the helper thread. */
 void timers_delete(struct timers *timers, int number);
 /* Deletes the timers that @pid does not keep across execve(). */
 void timers_exec(struct timers *timers, pid_t pid);

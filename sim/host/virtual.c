@@ -51,7 +51,9 @@
 #define SPIN_NS 20000000ull /* the same time for a process that may spin until its GPU is done */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
-#define CHARGE_NS 100000ull /* CPU time after which a process may end a charge; above any charge */
+/* CPU time after which a running process ends the charge of another thread (time/page.h), because
+ * it may spin until that thread acts. It is longer than any charge. */
+#define CHARGE_NS 100000ull
 
 /* The CPU time of all processes together before a round is forced: if no single process runs for
  * long (TOGETHER_NS), and if many processes are created (STORM_NS, STORM_PROCESSES). */
@@ -360,8 +362,8 @@ static uint64_t limit(const struct loop *loop, enum round round, uint64_t first)
 	return round == FORCED && first > most ? most : first;
 }
 
-/* Fires the timer or ends the wait that is due or, if none is, runs the clock to the next event.
- * Returns false if no event is left in the simulation. */
+/* Fires the first timer or ends the first wait, if that is due. Otherwise runs the clock to the
+ * next event. Returns false if no event is left in the simulation. */
 static bool let_happen(struct loop *loop, enum round round)
 {
 	struct sim *sim = loop->sim;

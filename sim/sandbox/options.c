@@ -60,8 +60,7 @@ static void parse_scale(const char *text, double *out)
 		    SCALE_MIN, SCALE_MAX, text);
 }
 
-/* Parses a whole number from 1 to @most. If the text is another one, dies with the message
- * @wanted. */
+/* Parses a whole number from 1 to @most. For any other text, dies with the message @wanted. */
 static uint64_t parse_whole(const char *text, uint64_t most, const char *wanted)
 {
 	char *end;

@@ -56,7 +56,8 @@ static uint32_t peer_engines(const struct profile *p)
 	return p->num_sdma_xgmi_engines ? all & ~host_engines(p) : all;
 }
 
-/* Fills in *link for node a to node b. Returns false if there is only the way through the CPU. */
+/* Fills in *link with the direct link from node @a to node @b. Returns false if they are connected
+ * only through the CPU. */
 static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct io_link *link)
 {
 	const struct profile *whole = m->profile;

@@ -60,8 +60,8 @@ struct time_page *time_page(void)
 }
 
 /* ---- munmap() and mprotect() ----
- * A program that gives up memory it shares with others (a sandbox that unmaps it or makes it
- * read-only) keeps the time page, because without the page each of its waits would crash it. */
+ * They do nothing to the time page. A sandbox unmaps memory that it shares with others, or makes it
+ * read-only, but without the page each wait of the program would crash it. */
 
 /* Returns true if the range overlaps the page. */
 static bool holds_page(const void *at, size_t size)
@@ -127,7 +127,7 @@ const struct next_calls *next(void)
 	return &found;
 }
 
-/* Maps the page, before the program can close, hide or forbid what that needs. */
+/* Maps the page before the program can close, hide or forbid what the mapping needs. */
 __attribute__((constructor)) static void start(void)
 {
 	time_page();

@@ -146,9 +146,9 @@ void charge(uint64_t cost_ns);
 /* Charges the cost of a wake (page->wake_ns) that was not caused by time. */
 void charge_wake(void);
 
-/* Sleeps until @deadline_ns, and for the cost of a wake unless @wait is TIME_WAIT_SPIN. A
- * cancellation point unless it is TIME_WAIT_SPIN.
- * Returns 0, or -EINTR if a signal handler has run. */
+/* Sleeps until @deadline_ns, and for the cost of a wake unless @wait is TIME_WAIT_SPIN. Is a
+ * cancellation point unless @wait is TIME_WAIT_SPIN. Returns 0, or -EINTR if a signal handler has
+ * run. */
 int sleep_until(uint64_t deadline_ns, enum time_wait wait);
 
 /* Pauses in a loop that tries something again and again until @until_ns: sleeps for *@pause_ns, and
@@ -198,9 +198,9 @@ struct next_calls {
 #undef NEXT
 };
 
-/* Returns the table of these functions. It is filled when the library starts, or earlier if a
- * constructor of another library makes such a call. It is not filled later, because dlsym() must
- * not run in a signal handler. Any thread. */
+/* Returns the table of these functions. The table is filled when the library starts, or earlier if
+ * a constructor of another library calls one of the replaced functions. It is never filled later,
+ * because dlsym() must not run in a signal handler. Any thread may call this. */
 const struct next_calls *next(void);
 
 #endif
