@@ -78,8 +78,8 @@ static void spend(const struct sim *sim, struct work_share *share, uint64_t work
 		       clock_ns() >= share->until_ns;
 }
 
-/* Copies until all is copied or the share is spent. Returns 0: all is copied; 1: the share is
- * spent; -EFAULT. */
+/* Copies until all is copied or the limit @share is reached. Returns 0: all is copied; 1: the limit
+ * is reached; -EFAULT. */
 static int move_slice(struct queue *queue, struct work_share *share)
 {
 	struct process *process = queue->process;

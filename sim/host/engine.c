@@ -29,7 +29,7 @@
 	20000000u /* host time that an iteration may take to catch up after the machine stalled */
 /* ITERATION_NS while sim->behind */
 #define ITERATION_BEHIND_NS 5000000u
-#define REST_NS 200000u	  /* pause while behind, in which other threads get the lock */
+#define REST_NS 200000u	  /* pause after an iteration while behind; other threads get the lock */
 #define CHUNKS 16u	  /* most chunks in one iteration; the host's clock is read after each */
 #define CHUNK_NS 100000u  /* shortest chunk; model time */
 #define IDLE_SHARE 10000  /* polling interval: time without doorbells / IDLE_SHARE */

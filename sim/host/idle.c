@@ -210,7 +210,8 @@ static bool clocks_stood(struct idle *idle)
 	return stood;
 }
 
-/* Returns true if the process has used CPU time since the last proof, and therefore may run now. */
+/* Returns true if the process has used CPU time since the last proof that no thread can run. Such a
+ * process may be running now. */
 static bool is_awake(const struct idle *idle, pid_t pid)
 {
 	const struct host_process *process = threads_process(&idle->all, pid);

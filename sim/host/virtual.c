@@ -44,8 +44,9 @@
 #define OUTSIDE_MIN_NS 1000000
 #define OUTSIDE_MAX_NS 16000000
 
-/* The time for which a process may run before a round is forced, halved each time down to the
- * minimum. It is CPU time, because CPU time does not depend on other load of the machine. */
+/* The CPU time for which a process may run before the clock advances all the same (a forced round).
+ * It is halved each time down to the minimum. Only CPU time is counted, because it does not depend
+ * on other load of the machine. */
 #define COMPUTE_NS 1000000000ull
 #define COMPUTE_MIN_NS 10000000ull
 #define SPIN_NS 20000000ull /* the same time for a process that may spin until its GPU is done */
@@ -55,12 +56,12 @@
  * it may spin until that thread acts. It is longer than any charge. */
 #define CHARGE_NS 100000ull
 
-/* The CPU time of all processes together before a round is forced: if no single process runs for
- * long (TOGETHER_NS), and if many processes are created (STORM_NS, STORM_PROCESSES). */
+/* Limits of the CPU time of all processes together, after which a round is forced. TOGETHER_NS: if
+ * no single process runs for long. STORM_NS: if STORM_PROCESSES were created. */
 #define TOGETHER_NS 10000000000ull
 #define STORM_NS COMPUTE_NS
 #define STORM_PROCESSES 1000
-/* After this many created processes a round is forced whatever their CPU time is, because the
+/* After this many created processes a round is forced whatever CPU time they have used, because the
  * kernel may not account it. */
 #define STORM_UNCOUNTED 32000
 #define STORM_CHECK_NS 200000000ull /* real time between two checks for a storm */
@@ -147,7 +148,8 @@ static unsigned spinner_of(const struct loop *loop, pid_t pid)
 	return i;
 }
 
-/* Returns the CPU time for which a process may run before a round is forced. */
+/* Returns the CPU time for which a process may run before a round is forced.
+ * @has_work: its GPU has work, for which it may spin. */
 static uint64_t patience(bool has_work, unsigned halved)
 {
 	uint64_t least = has_work ? SPIN_MIN_NS : COMPUTE_MIN_NS;

@@ -194,7 +194,8 @@ static void keep_ptmx(void)
 	bind("/dev", TREE "/dev/.host");
 }
 
-/* Covers `target` with the directory of the tree and shows the host's entries in it. */
+/* Mounts the directory of the simulation's own files over `target`, and shows the host's entries in
+ * it. */
 static void cover(const char *host, const char *tree, const char *target)
 {
 	char real[64];
@@ -228,7 +229,7 @@ int mounts_open_library(void)
 	return library;
 }
 
-/* Copies the time library into the tree, from where the programs of the simulation load it. */
+/* Copies the time library to the simulation's own files, from where the programs load it. */
 static void copy_library(int library)
 {
 	int fd = open(TREE TIME_LIBRARY, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
@@ -287,7 +288,7 @@ void mounts_sim(const struct root *root, bool virtual_time)
 		cover("/etc", TREE "/etc", "/etc");
 	if (root->directory[0])
 		new_root = root_build(root, virtual_time);
-	/* This must be the last, because it covers the tree. */
+	/* This must be the last mount, because it covers the tree, which is below /run. */
 	cover(HOST_RUN, TREE "/run", "/run");
 	if (new_root >= 0)
 		root_enter(new_root);

@@ -162,7 +162,8 @@ static bool inside(const char *path, const char *directory)
 	return !strncmp(path, directory, n) && (!path[n] || path[n] == '/');
 }
 
-/* Returns where a path of the host can be reached while the tree covers /run. */
+/* Returns the path at which `path` of the host can be reached while the simulation's own files
+ * cover /run. */
 static const char *host_path(const char *path, char *out, size_t size)
 {
 	if (!inside(path, "/run"))
