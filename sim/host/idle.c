@@ -201,7 +201,7 @@ static bool clocks_stood(struct idle *idle)
 	bool stood = true;
 
 	for (size_t i = 0; i < idle->all.n_processes; i++) {
-		/* 0: the process has ended, or its last thread is about to */
+		/* 0: the process has ended, or its last thread is about to end */
 		uint64_t ns = clock_of(idle->all.processes[i].clock);
 
 		stood &= ns == idle->all.processes[i].cpu_ns || idle->all.processes[i].excused;

@@ -22,8 +22,8 @@
 
 #define ARGUMENTS 6
 
-/* What ends a call besides the event that it waits for. `argument` of struct kernel_call is the
- * index of the argument that is named here. */
+/* What ends a system call besides the event that it waits for. "The argument" is that with the
+ * index kernel_call.argument. */
 enum end {
 	NEVER,	   /* none */
 	TIME,	   /* timeout; the argument is a pointer to a time or NULL */

@@ -188,8 +188,8 @@ static void make(struct sim *sim, const struct seccomp_notif *n,
 		timers_delete(sim->timers, number);
 }
 
-/* Returns the number of the timer that the call refers to, or a negative errno. A TIME_OP_SET of an
- * ITIMER_REAL creates it if necessary. */
+/* Returns the number of the timer that the call refers to, or a negative errno. If the call is a
+ * TIME_OP_SET of an ITIMER_REAL that does not exist, creates the timer. */
 static int find(struct sim *sim, const struct seccomp_notif *n, const struct timer_request *r)
 {
 	struct timer_new real = {.kind = TIME_KIND_REAL, .pid = r->pid, .signal = SIGALRM};

@@ -104,10 +104,10 @@ static inline uint64_t now_ns(void)
 bool clock_can_wake(clockid_t clock);
 /* Returns the value of @clock minus CLOCK_MONOTONIC, ns. 0 for clocks that are not virtual. */
 uint64_t clock_offset(clockid_t clock);
-/* Converts an absolute time of @clock to CLOCK_MONOTONIC, ns; 0 if it is over, NEVER if it is too
- * far away. */
+/* Converts an absolute time of @clock to CLOCK_MONOTONIC, ns. Returns 0 if the time is over, NEVER
+ * if it is too far away. */
 uint64_t deadline_of(clockid_t clock, const struct timespec *at);
-/* Returns the current time plus @ns, or NEVER. */
+/* Returns the current time plus @ns, or NEVER if that is too far away. */
 uint64_t deadline_after(uint64_t ns);
 
 /* State of a wait of the calling thread. It saves the content of the thread's slot, because a

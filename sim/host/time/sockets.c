@@ -70,8 +70,8 @@ static struct wait wait_of(int fd, short events, uint64_t ns)
 	return (struct wait){fd, events, deadline_after(ns), 0};
 }
 
-/* Waits until the call can be tried again. A cancellation point, because the program's call is one.
- * Returns 0, -EAGAIN when the time is over, or -EINTR. */
+/* Waits until the call can be tried again. Is a cancellation point, because the program's call is
+ * one. Returns 0, -EAGAIN when the time is over, or -EINTR. */
 static long wait_again(struct wait *wait)
 {
 	struct pollfd ready = {.fd = wait->fd, .events = wait->events};
@@ -135,8 +135,8 @@ static struct iovec part_at(const struct msghdr *message, size_t done)
 }
 
 /* Transfers everything that the message holds, in parts, because a stream may accept or return
- * less. The first part has the message's address and control data.
- * Returns the number of bytes, or a negative errno if it is none. */
+ * less. The first part has the message's address and control data. Returns the number of bytes; if
+ * nothing was transferred, returns a negative errno. */
 static long move_all(long nr, struct wait *wait, struct msghdr *message, int flags)
 {
 	size_t done = 0, all = bytes_of(message);
