@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two halves of the PM4 interpreter share: pm4.c fetches packets, pm4_execute.c carries
- * them out. Opcodes: the driver's soc15d.h.
+ * Interface between the two halves of the PM4 interpreter: pm4.c fetches packets, pm4_execute.c
+ * carries them out. Opcodes: the driver's soc15d.h.
  *
  * Threads: all functions under sim->lock.
  */

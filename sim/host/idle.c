@@ -255,7 +255,7 @@ static void remember_clocks(struct idle *idle)
 }
 
 /* Returns true if the thread that was busy last is still busy. Most often it is, and this check is
- * far cheaper than a proof. */
+ * far cheaper than reading all threads. */
 static bool is_still_busy(struct idle *idle)
 {
 	struct thread *thread = idle->all.n_threads ? &idle->all.threads[0] : NULL;

@@ -50,8 +50,8 @@ pid_t idle_newest(struct idle *idle);
  * debugger, or 0. */
 pid_t idle_stopped(const struct idle *idle);
 
-/* Excuses a process until idle_excuse_none(): the process may run, and the proof only covers the
- * other processes. */
+/* Excuses a process until idle_excuse_none(): the process may run, and idle_check() only proves
+ * that the other processes are asleep. */
 void idle_excuse(struct idle *idle, pid_t pid);
 /* Returns the number of excused processes. */
 unsigned idle_excused(const struct idle *idle);

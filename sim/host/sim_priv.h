@@ -114,8 +114,8 @@ struct virtual_named {
 struct virtual_counts {
 	uint64_t rounds; /* rounds with a proof that no thread could run */
 	uint64_t busy;	 /* proofs that failed */
-	uint64_t forced; /* rounds without a proof, because a process ran too long */
-	uint64_t outrun; /* rounds without a proof that only ended a charge early (time/page.h) */
+	uint64_t forced; /* rounds without such a proof, because a process ran too long */
+	uint64_t outrun; /* rounds without a proof, only to end a charge early (time/page.h) */
 	uint64_t wakes;	 /* threads and timers whose time had come */
 	/* Number of waits for events from outside of the simulation, because no event was left
 	 * inside. */

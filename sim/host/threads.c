@@ -266,16 +266,16 @@ pid_t threads_newest(const struct threads *all)
 	return at ? (pid_t)atoi(at) : 0;
 }
 
-/* Reads only tasks that were created since the last proof. A task has its id before it can be read
- * in /proc. So all ids since the last proof are read again each time, until a proof shows that no
- * thread has run that could have created a task. */
+/* Reads only tasks that were created since idle_check() has last proved that no thread can run. A
+ * task has its id before it can be read in /proc. So all ids since that proof are read again each
+ * time, until the next proof shows that no thread has run that could have created a task. */
 int threads_find(struct threads *all)
 {
 	pid_t last = threads_newest(all), from;
 	int r = 0;
 
-	/* The ids have wrapped around, and may reach the id of the last proof again before the next
-	 * proof. */
+	/* The ids have wrapped around, and may reach the id of the last proof (idle_check()) again
+	 * before the next proof. */
 	if (last < all->last)
 		all->proved = 0;
 	from = all->proved;

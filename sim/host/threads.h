@@ -29,7 +29,7 @@ struct host_process {
 	pid_t pid;
 	unsigned threads;
 	clockid_t clock;
-	uint64_t cpu_ns, proved_ns; /* for idle.c: CPU time now, and at the last proof */
+	uint64_t cpu_ns, proved_ns; /* for idle.c: CPU time now, and when last proved asleep */
 	bool excused;		    /* for idle.c: see idle_excuse() */
 };
 
@@ -44,7 +44,7 @@ struct threads {
 	bool full;	  /* a file of an existing thread may not have been readable */
 	int cached_below; /* files of threads are kept open only with numbers below this */
 	pid_t last;	  /* newest process or thread of the machine at the last read; 0: unknown */
-	pid_t proved;	  /* `last` at the last idle proof; 0: everything must be read again */
+	pid_t proved;	  /* `last` when all were last proved asleep; 0: read everything again */
 	void (*ended)(void *context, pid_t tid); /* called by threads_drop(); may be NULL */
 	void *context;
 };
@@ -54,7 +54,8 @@ struct threads {
 int threads_open(struct threads *all, pid_t init);
 void threads_close(struct threads *all);
 
-/* Adds the threads that were created since the last proof. Returns 0 or a negative errno. */
+/* Adds the threads that were created since idle_check() has last proved that no thread can run.
+ * Returns 0 or a negative errno. */
 int threads_find(struct threads *all);
 /* Returns the id of the machine's newest process or thread; 0 if it cannot be read. */
 pid_t threads_newest(const struct threads *all);

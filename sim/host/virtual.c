@@ -33,8 +33,8 @@
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 
-/* The pause between two attempts at a proof while threads run: 1/SETTLE_SHARE of the real time of
- * the round so far, at least SETTLE_NS and at most SETTLE_MAX_NS. */
+/* The pause between two attempts to prove that no thread can run: 1/SETTLE_SHARE of the real time
+ * of the round so far, at least SETTLE_NS and at most SETTLE_MAX_NS. */
 #define SETTLE_NS 5000
 #define SETTLE_SHARE 8u
 #define SETTLE_MAX_NS 500000u
@@ -123,8 +123,8 @@ static int is_called(struct loop *loop)
 	return n > 0;
 }
 
-/* Pauses before the next attempt at a proof. The pause grows with the time that the round has run,
- * because each attempt takes CPU time from the simulation. */
+/* Pauses before the next attempt to prove that no thread can run. The pause grows with the time
+ * that the round has run, because each attempt takes CPU time from the simulation. */
 static void settle(struct loop *loop, bool called)
 {
 	uint64_t share = (real_ns() - loop->round_ns) / SETTLE_SHARE;
@@ -247,8 +247,8 @@ static void expect_storm(struct loop *loop)
 	loop->storm_created = 0;
 }
 
-/* Returns true if all processes together exceed the limits for storms. Each storm in a row halves
- * these limits. */
+/* Returns true if all processes together exceed the limits for a storm (many processes that
+ * together keep the simulation busy). Each storm in a row halves these limits. */
 static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
 {
 	int many = STORM_PROCESSES >> loop->storms;
@@ -287,7 +287,7 @@ static bool is_storm(struct loop *loop)
 	return true;
 }
 
-/* Resets the limits of processes that compute, and the limits for storms. */
+/* Resets the limits of single processes that compute, and the limits of all processes together. */
 static void be_patient(struct loop *loop)
 {
 	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
@@ -551,8 +551,8 @@ int virtual_loop(struct sim *sim, int stop_fd)
 	}
 	r = loop.bypass ? 0 : -ENOMEM;
 	bypass_free(loop.bypass);
-	/* The report needs file descriptors. Free those of the proof, because the limit may be
-	 * low. */
+	/* The report needs file descriptors. Free those that idle.c has open, because the limit may
+	 * be low. */
 	idle_close(sim->idle);
 	sim->idle = NULL;
 	return r;

@@ -76,9 +76,9 @@ void mounts_devices(struct tree *tree, unsigned nodes);
 /* Creates the time library, the page that it maps, and /etc/ld.so.preload, which makes the dynamic
  * linker load it. @library: from mounts_open_library(). */
 void mounts_time(struct tree *tree, int library);
-/* In the mount and PID namespaces of the calling process: puts the tree in place, with the host's
- * files visible wherever the tree has none, changes the root directory if requested, and returns to
- * the working directory. */
+/* In the mount and PID namespaces of the calling process: puts the tree (the simulation's own
+ * files) in place, with the host's files visible wherever the tree has none. Changes the root
+ * directory if requested, and returns to the working directory. */
 void mounts_sim(const struct root *root, bool virtual_time);
 
 #endif

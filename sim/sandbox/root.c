@@ -53,7 +53,7 @@ static int show_bound(const char *real, const char *fake, bool directory)
 	if (!mount(real, fake, NULL, MS_BIND | MS_REC, NULL))
 		return 0;
 	rc = -errno;
-	/* The host cannot access it either, so leave it out. */
+	/* The caller cannot access `real` on the host either, so leave it out. */
 	if (rc == -ENOENT || rc == -EACCES) {
 		if (directory)
 			rmdir(fake);
@@ -247,7 +247,8 @@ int root_build(const struct root *root, bool virtual_time)
 	make_dirs(root, "/run");
 	if (virtual_time)
 		tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
-	/* If one directory contains the other, its bind mount shows both. */
+	/* If the executable's directory is in the working directory, the bind mount of the latter
+	 * shows both. */
 	if (to_bind(root->cwd))
 		bind_in(root, root->cwd);
 	if (to_bind(root->programs) && !inside(root->programs, root->cwd))

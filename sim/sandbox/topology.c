@@ -25,7 +25,7 @@
 /* Number of CUs of an array before the gap of those that are fused off (see the caches below). */
 #define GAP_AT 5u
 #define CACHE_DATA 9 /* data 1 + SIMD 8 (kfd_crat.h) */
-/* Type of an instruction cache: instruction 2 + SIMD 8 (kfd_crat.h). */
+/* Type of an instruction cache: sum of the flags 2 (instruction) and 8 (SIMD) of kfd_crat.h. */
 #define CACHE_INST 10
 #define ARRAYS_MAX 64u /* most arrays in a sibling map; further ones are left out */
 #define MAP_WORD 32u   /* flags per array in a sibling map */
