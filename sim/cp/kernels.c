@@ -17,8 +17,7 @@
 
 #define SPIN_NAME "kfdreplay_spin"
 #define NS_PER_TICK 10u /* period of the 100 MHz counter that the kernel spins on */
-/* Limits for a kernel's arguments, so that hostile values cannot overflow the calculation of its
- * time. */
+/* Limits of a kernel's arguments, so that its time cannot overflow even with hostile values. */
 #define TICKS_MAX (1ull << 50)
 #define BYTES_MAX (1ull << 47)
 
@@ -87,8 +86,7 @@ static bool loaded_before(void *arg, uint64_t load_address)
 	for (size_t i = 0; i < map->n_loaded; i++)
 		if (map->loaded[i] == load_address)
 			return true;
-	/* If there is no memory for the record, the code object is read again later: slower, but
-	 * correct. */
+	/* If there is no memory, the code object is read again later: slower, but correct. */
 	if (!ARRAY_GROW(map->loaded, map->cap_loaded, map->n_loaded + 1))
 		map->loaded[map->n_loaded++] = load_address;
 	return false;
@@ -110,8 +108,7 @@ static void found_kernel(void *arg, uint64_t object, const char *name)
 }
 
 /* Returns the kernel at this address. If it is unknown, reads the code objects that were loaded
- * since the last call; a kernel that is in none of them is unnamed. Returns NULL if there is no
- * memory. */
+ * since the last call; a kernel that is in none of them is unnamed. NULL: no memory. */
 static struct kernel *lookup(struct process *process, uint64_t object)
 {
 	struct kernel_map *map = process->kernels;

@@ -10,9 +10,8 @@
 #include "sim/driver/runlist_update.h"
 #include "sim/host/time_slots.h"
 
-/* Returns true if this compute queue must not run. That happens only if --break names the rule
- * below: then only as many of the process's compute queues run on a node as it has hardware
- * slots. */
+/* Returns true if this compute queue must not run. That happens only if --break names this rule:
+ * then a node runs only as many compute queues of a process as it has hardware slots. */
 static bool beyond_the_slots(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -82,8 +81,7 @@ int engine_submit(struct queue *queue, const struct packet *packet,
 	return 0;
 }
 
-/* Compares @value with @reference. @function is a code that means the same in SDMA and PM4
- * packets. */
+/* Compares @value with @reference. @function: a code that SDMA and PM4 packets share. */
 static bool compare(uint32_t function, uint64_t value, uint64_t reference)
 {
 	switch (function) {

@@ -45,8 +45,7 @@ static int interpreter(struct queue *queue, struct pm4 **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Successive packets that take no time of their own, while they are collected into one unit for the
- * GPU model. */
+/* Successive packets without a time of their own, while they are collected into one unit. */
 struct packet_batch {
 	struct pm4_code code; /* what is left of the code */
 	uint32_t taken;	      /* dwords in the unit so far */
@@ -54,8 +53,7 @@ struct packet_batch {
 	bool flushes;	      /* a packet waits for all work before it */
 };
 
-/* Stores what the packet writes to the SH registers that dispatches use. Other registers are not
- * simulated. */
+/* Stores what the packet writes to SH registers that dispatches use; others are not simulated. */
 static void set_registers(struct queue *queue, const struct pm4_code *code, uint32_t dwords)
 {
 	uint32_t offset, value;
@@ -75,8 +73,7 @@ static int packet_at(const struct queue *queue, const struct pm4_code *code, uin
 	return code->dwords ? pm4_packet(queue, code, dwords, op) : -EAGAIN;
 }
 
-/* Returns true if a packet with this opcode is passed to the GPU model alone, not together with
- * others. */
+/* Returns true if packets with this opcode are passed to the GPU model alone, each as one unit. */
 static bool stands_alone(uint32_t op)
 {
 	return op == PM4_WAIT_REG_MEM || op == PM4_WAIT_REG_MEM64 || op == PM4_DISPATCH_DIRECT ||
@@ -168,8 +165,7 @@ static int enter(struct queue *queue, const uint32_t *d)
 	return 0;
 }
 
-/* Returns the code to execute next: the rest of the innermost indirect buffer, or of the ring if
- * there is none. */
+/* Returns the code to execute next: the rest of the innermost indirect buffer, else of the ring. */
 static struct pm4_code current(const struct queue *queue)
 {
 	if (queue->pm4->depth)
@@ -191,8 +187,7 @@ static void leave(struct queue *queue, uint32_t dwords)
 		pm4->depth--;
 }
 
-/* Returns true if nothing is left in any indirect buffer after the next @dwords of the innermost
- * one. */
+/* Returns true if no indirect buffer has anything left after @dwords more of the innermost one. */
 static bool ends(const struct pm4 *pm4, uint32_t dwords)
 {
 	for (unsigned i = 0; i < pm4->depth; i++)

@@ -128,9 +128,8 @@ static uint32_t link_to(const struct queue *queue, uint64_t va)
 	return GPU_LINK_PEER(pages->node % (GPU_LINKS_MAX - GPU_LINK_PEER(0)));
 }
 
-/* Returns the link that a copy or fill uses. If source and target are behind different links, it is
- * that of the more distant one. The second target of a broadcast uses the link of the first
- * target. */
+/* Returns the link that a copy or fill uses: that of the more distant one of source and target. The
+ * second target of a broadcast uses the link of the first target. */
 static uint32_t link_of(const struct queue *queue, const struct sdma *s)
 {
 	uint32_t from, to;
@@ -149,8 +148,7 @@ static bool waits(const struct sdma *s)
 	return s->op == OP_POLL && s->d[0] & POLL_MEMORY;
 }
 
-/* Returns the code to execute next: the rest of the indirect buffer, or of the ring if there is
- * none. */
+/* Returns the code to execute next: the rest of the indirect buffer, else of the ring. */
 static struct pm4_code current(const struct queue *queue)
 {
 	if (queue->sdma_ib.dwords)

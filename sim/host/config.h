@@ -63,8 +63,7 @@ struct sim_config {
 	enum kfdabi_kernel kernel;    /* driver rules to follow */
 	enum kfdabi_rule broken_rule; /* rule to break (--break); KFDABI_RULE_NONE: none */
 
-	/* In virtual time: seed of the order in which threads run (sim/host/virtual.c); 0: no
-	 * seed */
+	/* In virtual time: seed of the order in which threads run (virtual.c); 0: no seed */
 	uint64_t seed;
 
 	double time_scale; /* > 0; 0.1: the GPU is ten times slower */

@@ -25,8 +25,7 @@
 #define HELD_MAX 4096u /* limit of events that are held back for one queue */
 #define HELD_EACH 3u   /* events that one packet adds to these: STARTED, WAITING, RETIRED */
 
-/* Limit of what the copy thread copies in one time slice, or of what is copied at once for a
- * packet. */
+/* Limit of one time slice of the copy thread, or of what is copied at once for a packet. */
 struct work_share {
 	uint64_t until_ns, work;
 	bool yields; /* the limit is reached, too, when another thread waits for sim->lock */

@@ -107,8 +107,7 @@ static void rung(struct queue *queue, uint64_t value)
 		queue->rung_due_ns = now + delay;
 }
 
-/* Compares every doorbell with its last value. Doorbells are plain memory, so only this detects a
- * store. */
+/* Compares every doorbell with its last value: it is plain memory, so nothing reports a store. */
 static void scan_doorbells(struct sim *sim)
 {
 	uint64_t now = clock_ns();
@@ -244,8 +243,8 @@ static void keep_up(struct sim *sim, uint64_t now)
 		sim->totals.lost_ns += model - sim->model_ns;
 	else
 		sim->model_ns = model;
-	/* Fetch new packets only now, because they were submitted at the present time, not in the
-	 * time that was caught up. */
+	/* Fetch new packets only now, because they were submitted now, not in the time caught
+	 * up. */
 	do
 		advance(sim);
 	while (goes_on(sim));

@@ -280,8 +280,7 @@ int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes)
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
 		uint64_t *fault)
 {
-	/* Buffer for copies within the process's own memory. It may be static, because sim->lock is
-	 * held. */
+	/* Buffer for copies within the process's own memory. Static is safe under sim->lock. */
 	static char between[65536];
 
 	while (bytes) {

@@ -101,8 +101,7 @@ static void learn_name(struct idle *idle, const struct thread *thread, const cha
 		strcpy(idle->asleep[idle->n_asleep++], name);
 }
 
-/* Returns the activity that follows from /proc/PID/stat. `name`: the thread's wchan, "?" if it is
- * unreadable. */
+/* Returns the activity according to /proc/PID/stat. `name`: the wchan, "?" if it is unreadable. */
 static enum thread_activity by_state(struct idle *idle, const struct thread *thread,
 				     const char *name)
 {
@@ -194,8 +193,7 @@ static bool all_asleep(struct idle *idle)
 	return !ended;
 }
 
-/* Reads the CPU time of each process. Returns false if it has changed for a process that is not
- * excused. */
+/* Reads the CPU times. Returns false if one has changed, unless its process is excused. */
 static bool clocks_stood(struct idle *idle)
 {
 	bool stood = true;

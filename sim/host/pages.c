@@ -260,8 +260,7 @@ void system_give(struct sim *sim, uint64_t bytes)
 	debugfs_changed(sim);
 }
 
-/* Writes mem_info_vram_used of the GPU to which the node belongs. Does nothing if there is no such
- * file. */
+/* Writes mem_info_vram_used of the GPU to which the node belongs, if there is such a file. */
 static void write_used(const struct sim *sim, const struct node *node)
 {
 	uint32_t bus = sim->config.locations[node - sim->nodes] >> 8 & 0xff;

@@ -253,8 +253,7 @@ int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 	return 0;
 }
 
-/* Blocks SIGPIPE, because a debugger may have closed its end of the pipe to which notifications are
- * written. */
+/* Blocks SIGPIPE, because a debugger may have closed its end of a pipe for notifications. */
 static void block_sigpipe(sigset_t *pipe, sigset_t *old)
 {
 	sigemptyset(pipe);

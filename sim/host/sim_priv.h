@@ -50,8 +50,7 @@ struct node {
 	unsigned n_by_gpu_queue;
 	unsigned active_queues; /* queues on the runlist, of all processes */
 	uint8_t watches;	/* watchpoints in use: one bit for each id */
-	/* process that has the node's only VMID for debugging; NULL: none, or debugging is per
-	 * VMID */
+	/* process with the node's only VMID for debugging; NULL: none, or debugging per VMID */
 	struct process *debug_vmid;
 	/* ---- runlist_update.c, gpu_reset.c ---- */
 	uint64_t updates;	  /* runlist updates begun */
@@ -117,8 +116,7 @@ struct virtual_counts {
 	uint64_t forced; /* rounds without such a proof, because a process ran too long */
 	uint64_t outrun; /* rounds without a proof, only to end a charge early (time/page.h) */
 	uint64_t wakes;	 /* threads and timers whose time had come */
-	/* Number of waits for events from outside of the simulation, because no event was left
-	 * inside. */
+	/* Number of waits for outside events, because no event was left in the simulation. */
 	uint64_t waits;
 	uint64_t proof_ns;			      /* real time of all successful proofs */
 	struct virtual_named spinners[VIRTUAL_NAMED]; /* processes for which rounds were forced */
@@ -218,8 +216,7 @@ struct sim {
 	/* ---- copy_thread.c: background copies ---- */
 	TAILQ_HEAD(, queue) copies; /* in progress, served in turn */
 	TAILQ_HEAD(, queue) moved;  /* finished; their packets are not complete yet */
-	/* end of the time in which no copies are made at once, because they had their share of
-	 * time */
+	/* time before which no copy is made at once, because such copies had their share */
 	uint64_t move_paid_ns;
 	pthread_cond_t move_begun;
 	pthread_t copy_entry;

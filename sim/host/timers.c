@@ -24,8 +24,7 @@
 #define LINK "anon_inode:[eventfd]"
 /* Upper limit of all times, so that the sum of two does not overflow. */
 #define FAR_NS (INT64_MAX / 4)
-/* Number of unread expirations of a timerfd after which kfdsim searches for the processes that have
- * it open. */
+/* Unread expirations of a timerfd after which the processes that have it open are searched for. */
 #define UNREAD_MIN 4u
 #define FILES_MIN 64u /* from this many timerfds on, their processes are searched for */
 

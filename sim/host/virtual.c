@@ -132,8 +132,7 @@ static void settle(struct loop *loop, bool called)
 
 	if (share > SETTLE_NS)
 		t.tv_nsec = share < SETTLE_MAX_NS ? (long)share : SETTLE_MAX_NS;
-	/* A call that must wait (is_next()) keeps the listener readable, and that must not end the
-	 * pause. */
+	/* A call that waits (is_next()) keeps the listener readable, but must not end the pause. */
 	ppoll(loop->fds + (called ? FD_STOP : 0), called ? 1 : FDS, &t, NULL);
 }
 
@@ -408,9 +407,8 @@ static void note_stopped(struct loop *loop)
 	named->rounds++;
 }
 
-/* Records in the report an advance of the clock since @before_ns, if it is large. The report then
- * lists the waits of all threads. If a wait is missing there, the clock may have advanced too
- * far. */
+/* Records in the report an advance of the clock since @before_ns, if it is large, with the waits of
+ * all threads. If a wait is missing there, the clock may have advanced too far. */
 static void note_jump(struct loop *loop, uint64_t before_ns)
 {
 	struct virtual_counts *counts = loop->counts;
@@ -551,8 +549,7 @@ int virtual_loop(struct sim *sim, int stop_fd)
 	}
 	r = loop.bypass ? 0 : -ENOMEM;
 	bypass_free(loop.bypass);
-	/* The report needs file descriptors. Free those that idle.c has open, because the limit may
-	 * be low. */
+	/* The report needs file descriptors. Free those of idle.c, because the limit may be low. */
 	idle_close(sim->idle);
 	sim->idle = NULL;
 	return r;

@@ -46,8 +46,7 @@ static bool is_device(const struct sim *sim, unsigned major, unsigned minor,
 	       (inode == sim->kfd_ino || inode == sim->render_ino);
 }
 
-/* Finds the first file mapping that contains @address or begins after it. Returns 0, or -1 with
- * errno. */
+/* Finds the first file mapping that contains @address or begins after it. Returns 0 or -1. */
 static int query(int maps, struct procmap_question *question, uint64_t address)
 {
 	*question = (struct procmap_question){

@@ -194,8 +194,7 @@ static void keep_ptmx(void)
 	bind("/dev", TREE "/dev/.host");
 }
 
-/* Mounts the directory of the simulation's own files over `target`, and shows the host's entries in
- * it. */
+/* Mounts the simulation's own files over `target`, and shows the host's entries in them. */
 static void cover(const char *host, const char *tree, const char *target)
 {
 	char real[64];
@@ -245,8 +244,7 @@ static void copy_library(int library)
 		die(STATUS_FAILED, "cannot write %s", TREE TIME_LIBRARY);
 }
 
-/* Writes ld.so.preload: the entries of the host's file, if it has one, and then the time
- * library. */
+/* Writes ld.so.preload: the entries of the host's file, if there is one, and the library. */
 static void name_library(void)
 {
 	char own[4096];

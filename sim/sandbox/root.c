@@ -162,8 +162,7 @@ static bool inside(const char *path, const char *directory)
 	return !strncmp(path, directory, n) && (!path[n] || path[n] == '/');
 }
 
-/* Returns the path at which `path` of the host can be reached while the simulation's own files
- * cover /run. */
+/* Returns where `path` of the host can be reached while the simulation's own files cover /run. */
 static const char *host_path(const char *path, char *out, size_t size)
 {
 	if (!inside(path, "/run"))
@@ -247,8 +246,7 @@ int root_build(const struct root *root, bool virtual_time)
 	make_dirs(root, "/run");
 	if (virtual_time)
 		tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
-	/* If the executable's directory is in the working directory, the bind mount of the latter
-	 * shows both. */
+	/* If the working directory contains the executable's, one bind mount shows both. */
 	if (to_bind(root->cwd))
 		bind_in(root, root->cwd);
 	if (to_bind(root->programs) && !inside(root->programs, root->cwd))

@@ -62,8 +62,7 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	if (!spawn->ignore_file_size)
 		signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
-	/* ROCr sorts by addresses, so random addresses would change the order of events at the same
-	 * instant. */
+	/* ROCr sorts by addresses; random ones would change the order of simultaneous events. */
 	if (spawn->virtual_time)
 		personality(ADDR_NO_RANDOMIZE);
 	if (spawn->turns)

@@ -146,8 +146,8 @@ void charge(uint64_t cost_ns);
 /* Charges the cost of a wake (page->wake_ns) that was not caused by time. */
 void charge_wake(void);
 
-/* Sleeps until @deadline_ns, and for the cost of a wake unless @wait is TIME_WAIT_SPIN. Is a
- * cancellation point unless @wait is TIME_WAIT_SPIN. Returns 0, or -EINTR if a signal handler has
+/* Sleeps until @deadline_ns and, unless @wait is TIME_WAIT_SPIN, for the cost of a wake. Is a
+ * cancellation point, except with TIME_WAIT_SPIN. Returns 0, or -EINTR if a signal handler has
  * run. */
 int sleep_until(uint64_t deadline_ns, enum time_wait wait);
 

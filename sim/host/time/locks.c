@@ -88,8 +88,7 @@ static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock
 	return r;
 }
 
-/* Does the same as try_cancellable(), but is no cancellation point, because waiting for a lock is
- * none. */
+/* As try_cancellable(), but is no cancellation point, because waiting for a lock is none. */
 static int try_until(int (*attempt)(void *), void *object, clockid_t clock,
 		     const struct timespec *at)
 {

@@ -113,8 +113,7 @@ long poll_until(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *ma
 		give_results(fds, n, copy);
 	if (copy != few)
 		free(copy);
-	/* -EINVAL: with the additional entry there are more entries than the process may have files
-	 * open. */
+	/* -EINVAL: with one more entry the poll exceeds the process's limit of open files. */
 	if (event < 0 || r == -EINVAL)
 		return poll_by_looking(fds, n, until, mask);
 	if (r > 0)

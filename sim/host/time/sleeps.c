@@ -23,8 +23,8 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 {
 	if (clock == CLOCK_THREAD_CPUTIME_ID)
 		return EINVAL;
-	/* Leave all other clocks to the kernel: it refuses them, or they count CPU time, which is
-	 * the host's. */
+	/* The kernel serves all other clocks: it refuses them, or they count the host's CPU
+	 * time. */
 	if (!time_page() || !clock_can_wake(clock))
 		return (int)-raw_cancellable(SYS_clock_nanosleep, clock, flags, (long)t, (long)left,
 					     0, 0);
