@@ -12,7 +12,7 @@
 
 #define MS 1000000ull
 #define QUICK_NS (5000 * MS)
-#define PAUSE_FIRST_NS (100 * MS) /* delay after the second quick end in a row */
+#define PAUSE_FIRST_NS (100 * MS) /* delay of the restart after two early ends in a row */
 #define PAUSE_MAX_NS (5000 * MS)
 
 pid_t daemon_child_start(struct daemon_child *child, uint64_t now)

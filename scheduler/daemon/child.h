@@ -16,11 +16,11 @@
 #include <sys/types.h>
 
 struct daemon_child {
-	const char *name;	/* its name in /proc, at most 15 characters; owned by the caller */
-	pid_t pid;		/* 0: not running */
-	bool killed;		/* child_kill() was called, and the process is not reaped yet */
-	unsigned quick_deaths;	/* ends in a row within 5 s of the start */
-	uint64_t since_ns;	/* time of the last start; 0: never started */
+	const char *name;      /* process name (comm), at most 15 characters; owned by the caller */
+	pid_t pid;	       /* 0: not running */
+	bool killed;	       /* child_kill() was called, and the process is not reaped yet */
+	unsigned quick_deaths; /* number of ends in a row that were within 5 s of the start */
+	uint64_t since_ns;     /* time of the last start; 0: never started */
 	uint64_t next_start_ns; /* earliest time of the next start */
 };
 
@@ -43,9 +43,9 @@ bool child_reap(struct daemon_child *child, int *status);
 /* Returns true if the process is stopped by a signal (SIGSTOP). */
 bool child_is_stopped(const struct daemon_child *child);
 
-/* Logs the end of a process that child_reap() has returned, and sets the earliest time of the
- * next start. A process that ends within 5 s of its start twice in a row is delayed by 100 ms,
- * then 200 ms, and so on up to 5 s. */
+/* Logs the end of a process that child_reap() has returned, and sets the earliest time of the next
+ * start. The restart is delayed if the process has ended within 5 s of its start twice in a row: by
+ * 100 ms, then 200 ms, and so on up to 5 s. */
 void child_failed(struct daemon_child *child, int status, uint64_t now);
 
 /* Sends SIGKILL once. Does nothing if the process does not run or was killed before. */

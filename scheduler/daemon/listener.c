@@ -16,12 +16,13 @@
 #include "channel/protocol.h"
 #include "common/wait.h"
 
-#define BACKLOG 1024 /* connections queued: as many as there are slots can arrive at once */
+/* as many as client slots (ADMISSION_SLOTS), because all clients may connect at once */
+#define BACKLOG 1024
 #define DYING_MS 5000
 
-/* Creates and locks the directory of the socket. The lock lasts as long as the returned
- * descriptor is open, so that of two daemons that start at the same time the second one finds
- * the socket of the first. */
+/* Creates the directory of the socket and locks it. Returns a descriptor of the directory, or a
+ * negative errno. The lock lasts as long as the descriptor is open, so that of two daemons that
+ * start at the same time the second one finds the socket of the first. */
 static int lock_dir(const char *path)
 {
 	char copy[PATH_MAX];
@@ -40,10 +41,11 @@ static int lock_dir(const char *path)
 }
 
 /*
- * Returns a connection to a running daemon, or an error as protocol_connect(). The processes of
- * a killed daemon hold its socket until each of them has had CPU time to exit; then the
- * connection hangs up, and a second attempt fails. A running daemon hangs up a silent connection
- * after a second; the second attempt then succeeds.
+ * Returns a connection to the daemon that listens at `path`, or an error as protocol_connect(). A
+ * single connect(2) is not enough: after a daemon was killed, its processes keep the socket open
+ * until each of them has had CPU time to exit. So the function waits until the first connection is
+ * hung up, and connects again. If the daemon was killed, the second attempt fails. If the daemon is
+ * running, it hangs up after a second, because no packet was sent, and the second attempt succeeds.
  */
 static int connect_to_daemon(const char *path)
 {
@@ -62,7 +64,7 @@ static int clear_path(const char *path, char *problem, size_t size)
 {
 	int fd = connect_to_daemon(path);
 
-	if (fd >= 0 || fd == -EAGAIN) { /* -EAGAIN: a daemon that is too busy to accept */
+	if (fd >= 0 || fd == -EAGAIN) { /* -EAGAIN: the backlog of a running daemon is full */
 		if (fd >= 0)
 			close(fd);
 		snprintf(problem, size,
@@ -174,8 +176,8 @@ int listener_open_root(struct listener *out)
 	out->root_fd = -1;
 	if (!listener_path(out->fd, PROTOCOL_ROOT, path, sizeof(path)))
 		return -ENAMETOOLONG;
-	/* A file here is left over from an earlier daemon, because this daemon already owns the
-	 * socket beside it. */
+	/* A file with this name is left over from an earlier daemon, because this daemon already
+	 * owns the socket beside it. */
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -errno;
 	mask = umask(0177); /* so that other users cannot connect before chmod() */

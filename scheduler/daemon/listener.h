@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The socket files of the daemon. There is one daemon for one path.
+ * The socket files of the daemon. At most one daemon listens at a path.
  *
  * Threads: main() and the watchdog, before and after the other processes run.
  */
@@ -29,19 +29,20 @@ struct listener {
  */
 int listener_open(const char *path, struct listener *out, char *problem, size_t size);
 
-/* Removes the socket file at `path` if it is the one that listener_open() has created. */
+/* Removes the socket file at `path`, but only if it is the one that listener_open() has created. */
 void listener_remove(const struct listener *listener, const char *path);
 
 /*
- * Listens at the socket for root beside the socket out->fd, whether that was opened here or
- * passed by systemd. The daemon can run without it.
+ * Creates the socket for root beside the socket file of out->fd, and listens at it. It does not
+ * matter whether listener_open() has opened out->fd or systemd has passed it. The daemon can run
+ * without the socket for root.
  *
  * Returns 0, or a negative errno with out->root_fd -1.
  */
 int listener_open_root(struct listener *out);
 
-/* Writes the path of a listening socket with a suffix. Returns false if the socket has no path, or
- * if that does not fit. */
+/* Writes the path of the listening socket `fd`, with `suffix` appended, to `path`. Returns false if
+ * the socket has no path, or if the result does not fit. */
 bool listener_path(int fd, const char *suffix, char *path, size_t size);
 
 /* Removes the file of the socket for root, if there is one. */

@@ -18,14 +18,17 @@
 
 static const struct ratelimit_rule budgets[] = {
 	[LOG_OF_CLIENT] = {.burst = 20, .period_ns = 1000000000u},
-	/* A user can cause lines in two processes, the worker and kfdschedd-door. Each of the two
-	 * applies this limit. */
+	/* A user can cause lines in the worker and in kfdschedd-door. Each of these two processes
+	 * applies the limit separately. */
 	[LOG_OF_USER] = {.burst = 100, .period_ns = 400000000u},
 };
 
-/* How lines are written. FILE_LIKE: write() to stderr, which always accepts a line. OWN: write()
- * to own_fd, a non-blocking open file of our own, or the pipe to kfdschedd-log. SOCKET: send()
- * without waiting. SHARED: check for room, then write() to stderr. */
+/* How a line is written:
+ * - FILE_LIKE: write() to stderr, which always accepts a line;
+ * - OWN: write() to own_fd, which is a non-blocking open file description of stderr, or the pipe to
+ *   kfdschedd-log;
+ * - SOCKET: send() to stderr without waiting;
+ * - SHARED: write() to stderr after a check that it has room. */
 static enum { FILE_LIKE, OWN, SOCKET, SHARED } way = SHARED;
 static int own_fd = -1;
 static bool journal;
@@ -95,14 +98,16 @@ void log_verbose(void)
 	log_set_verbose(true);
 }
 
-/* Returns true if stderr can accept a line, where there is no non-blocking way to it. That is not
- * exact: another process can fill the pipe between this check and the write. */
+/* Returns true if stderr can accept a line now. Only used if there is no non-blocking descriptor
+ * for it (SHARED). The result can be wrong, because another process can fill the pipe between this
+ * check and the write. */
 static bool has_room(void)
 {
 	return poll_now(STDERR_FILENO, POLLOUT) == POLLOUT;
 }
 
-/* Writes a line. Returns false if it was not accepted because there was no room. */
+/* Writes a line. Returns false if the log had no room for it, so that it must be counted as
+ * dropped; true if it was written, or failed in another way. */
 static bool put(const char *text, size_t length)
 {
 	ssize_t n = 0;
@@ -126,7 +131,7 @@ static bool put(const char *text, size_t length)
 	return n >= 0 || (errno != EAGAIN && errno != ENOBUFS);
 }
 
-/* Writes the prefix of a line. Returns its length. */
+/* Writes the prefix of a line into `text`. Returns the length of the prefix. */
 static size_t begin(char text[static LINE], int priority)
 {
 	return (size_t)(journal ? snprintf(text, LINE, "<%d>", priority)
@@ -139,8 +144,8 @@ static void drop(void)
 	__atomic_add_fetch(&losses->dropped, 1, __ATOMIC_RELAXED);
 }
 
-/* Reports the number of dropped lines, if any. Returns false if there is no room for that line;
- * the number is then kept for a later one. */
+/* Logs the number of dropped lines, if any. Returns false if there is no room for that line; the
+ * number is then kept and logged later. */
 static bool log_dropped(void)
 {
 	uint32_t lost = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
@@ -195,8 +200,8 @@ void log_line(enum log_priority priority, const char *format, ...)
 	va_end(args);
 }
 
-/* Returns true if the rate limit of `share` allows a line now. The number of lines that it did not
- * allow before is then logged first. */
+/* Returns true if the rate limit of `share` allows a line now. If it has suppressed lines since the
+ * last allowed one, their number is logged first. */
 static bool granted(struct log_share *share, enum log_budget of)
 {
 	if (!ratelimit_take(&share->limit, &budgets[of], clock_ns())) {

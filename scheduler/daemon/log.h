@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's log on stderr. Each call writes one complete line, from any thread of any process
- * of the daemon. No call waits for the reader of the log: a line that stderr does not accept at
- * once is dropped, and the next accepted line is preceded by the number of dropped lines. If
- * stderr is a regular file, a separate process writes it (log_file_begin()).
+ * The daemon's log on stderr. Each call writes one complete line, from any thread of any process of
+ * the daemon. No call waits for the reader of the log: a line that stderr does not accept at once
+ * is dropped, and the next accepted line is preceded by the number of dropped lines. If stderr is a
+ * regular file, a separate process writes it (log_file_begin()).
  *
- * Lines that clients or users can cause are limited: there is a budget for the lines about each
- * client and one for the lines that each user causes. So no client can flood the log or hide
- * lines about another client in a flood. Lines beyond the budget are counted, and the next line
- * within the budget is preceded by that count.
+ * Lines that clients or users can cause are limited: there is a budget (a rate limit) for the lines
+ * about each client and one for the lines that each user causes. So no client can flood the log or
+ * hide lines about another client in a flood. Lines beyond the budget are counted, and the next
+ * line within the budget is preceded by that count.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_LOG_H
@@ -19,37 +19,37 @@
 #include "common/ratelimit.h"
 
 /*
- * The budget of a client or of a user. All zero: no line was logged yet.
+ * The rate limit of the log lines of a client or of a user. All zero: no line was logged yet.
  *
  * Threads: one thread uses a struct log_share.
  */
 struct log_share {
 	struct ratelimit limit;
-	uint32_t left_out; /* lines beyond the budget, not reported yet */
+	uint32_t left_out; /* suppressed lines whose number is not logged yet */
 };
 
 /* Number of lines that are missing in the log, of all processes that share this struct. The
  * counters only increase. */
 struct log_losses {
 	uint64_t dropped;  /* stderr had no room */
-	uint64_t left_out; /* beyond the budget of a client or a user */
+	uint64_t left_out; /* suppressed by the rate limit of a client or a user */
 };
 
 /*
- * Counts lost lines in *losses from now on, and adds those counted so far. Processes that are
- * forked later count in the same place if it is shared memory. A forked process can call it
- * again: its own lines are then counted in the new place only.
+ * Counts lost lines in *losses from now on, and adds the number that was counted so far. If *losses
+ * is in shared memory, processes that are forked later count there, too. A forked process can call
+ * the function again; its lines are then counted in its new *losses only.
  *
- * Threads: call it before the process starts a second thread. `losses` must stay valid for the
- * life of the process.
+ * Threads: call it before the process starts a second thread. `losses` must stay valid for the life
+ * of the process.
  */
 void log_count_in(struct log_losses *losses);
 
 /* Returns the file descriptor that lines are written to; -1 if it is stderr itself. */
 int log_descriptor(void);
 
-/* Determines the type of stderr and opens a non-blocking way to it. Call it once, before the
- * process starts a second thread. */
+/* Determines the type of stderr, and opens a non-blocking descriptor for it if possible. Call it
+ * once, before the process starts a second thread. */
 void log_open(void);
 
 /* Returns true if stderr is a regular file, a write to which may block. Valid after log_open(). */
@@ -59,12 +59,13 @@ bool log_is_file(void);
  * stderr again. Call it before the process starts a second thread. */
 void log_to_pipe(int fd);
 
-/* Enables or disables log_debug(), as the configuration sets it. log_verbose() enables it
- * permanently, whatever the configuration sets (option --verbose, KFDSCHEDD_LOG=debug). */
+/* log_set_verbose() enables or disables log_debug(), as the configuration sets it. log_verbose()
+ * enables it permanently (option --verbose, KFDSCHEDD_LOG=debug); later calls of log_set_verbose()
+ * have no effect. */
 void log_set_verbose(bool wanted);
 void log_verbose(void);
 
-/* Begins each line with its priority, "<N>", instead of the program's name, because stderr is
+/* Makes each line begin with its priority, "<N>", instead of the program's name, because stderr is
  * connected to systemd's journal. Call it before the process starts a second thread. */
 void log_to_journal(void);
 
@@ -77,17 +78,18 @@ enum log_priority {
 };
 enum log_budget { LOG_OF_CLIENT, LOG_OF_USER };
 
-/* Write a line. log_error: about a problem that an administrator should fix. log_info: a change of
- * state. log_debug: events of each suspension; only if verbose. Control characters in a line are
- * replaced. Any thread can call these. */
+/* Write a line from any thread, with control characters replaced. log_error() is for a problem that
+ * an administrator should fix, log_info() for a change of state, log_debug() for the events of each
+ * suspension; log_debug() has an effect only if verbose. */
 __attribute__((format(printf, 2, 3))) void log_line(enum log_priority priority, const char *format,
 						    ...);
 #define log_error(...) log_line(LOG_PRIORITY_ERROR, __VA_ARGS__)
 #define log_info(...) log_line(LOG_PRIORITY_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_PRIORITY_DEBUG, __VA_ARGS__)
 
-/* As log_info(), within the budget `share` of a client (20 lines at once, then 1 a second), or
- * of a user (100 lines at once, then 5 in 2 s). Loop thread of the process that owns the share. */
+/* log_client() and log_user() write a line as log_info(), if the rate limit in `share` allows it:
+ * about a client 20 lines at once, then 1 a second; for a user 100 lines at once, then 5 in 2 s.
+ * They are called by the loop thread of the process that owns `share`. */
 __attribute__((format(printf, 3, 4))) void log_within(struct log_share *share, enum log_budget of,
 						      const char *format, ...);
 #define log_client(share, ...) log_within(share, LOG_OF_CLIENT, __VA_ARGS__)

@@ -25,14 +25,16 @@ static void put(const char *text, ssize_t length)
 		ssize_t n = write(STDERR_FILENO, text, (size_t)length);
 
 		if (n < 0 && errno != EINTR)
-			return; /* for example a full disk; drop this piece, later lines may fit */
+			/* for example because the disk is full: drop this text; later lines may
+			 * fit */
+			return;
 		text += n > 0 ? n : 0;
 		length -= n > 0 ? n : 0;
 	}
 }
 
-/* The main function of kfdschedd-log: copies the pipe `in` to stderr until its writers have
- * ended. */
+/* The main function of kfdschedd-log: copies the pipe `in` to stderr until all processes that can
+ * write to the pipe have ended. */
 static _Noreturn void copy(int in)
 {
 	static char text[PIECE];

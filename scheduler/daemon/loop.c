@@ -24,31 +24,36 @@
 #include "scheduler/daemon/worker.h"
 
 #define HEARTBEAT_NS                                                                               \
-	40000000u /* maximum sleep; struct daemon_shm guarantees a heartbeat within 100 ms */
+/* maximum sleep of the loop; struct daemon_shm guarantees a heartbeat within 100 ms */
+40000000u
 #define EVENTS 64
-#define ROUNDS 8 /* decisions in a row, before events are handled again */
-#define FEW 32u	 /* number of clients up to which all are scanned before the loop sleeps */
+#define ROUNDS 8 /* decisions of the core in a row (act()), before events are handled again */
+/* maximum number of clients for which scan_few() scans all before the loop sleeps */
+#define FEW 32u
 #define SWEEP_NS 20000000u
 #define SWEEP_CLIENTS 256u /* clients in one sweep */
 #define KEEP_NS 1000000000u
-#define COMPARE_NS 200000u   /* time for a coming configuration in one turn of the loop */
-#define AT_ONCE 8	     /* connections admitted in one turn: each costs 0.1 ms */
-#define CAUSE_SEARCHES 1024u /* clients that are searched for the causes of one decision */
+#define COMPARE_NS 200000u /* time in each loop iteration for compare_config() */
+#define AT_ONCE 8	   /* connections admitted in one loop iteration: each costs 0.1 ms */
+/* maximum number of clients that find_causes() compares after one decision */
+#define CAUSE_SEARCHES 1024u
 
-/* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
- * wait for it a quarter of a millisecond at most. */
-static const struct ratelimit_rule iterations = {.burst = 100, .period_ns = 100000u};
+	/* Rate limit of loop iterations. If events come at a higher rate, one iteration handles several of
+ * them, and an event waits a quarter of a millisecond at most. */
+	static const struct ratelimit_rule iterations = {.burst = 100, .period_ns = 100000u};
 static const struct ratelimit_rule causes = {.burst = 64, .period_ns = 1000000u};
 
 static struct worker the_worker; /* static because it is large */
 /* State of the loop itself. */
 static struct {
 	const struct reload *reload;
-	int channel;	      /* connections from kfdschedd-door */
-	int reader;	      /* connection to kfdschedd-read */
-	int done_fd;	      /* eventfd that executors write */
-	int signals;	      /* the signalfd */
-	bool published_awake; /* clients may have read `asleep` as 0 since the last scan of all */
+	int channel; /* connections from kfdschedd-door */
+	int reader;  /* connection to kfdschedd-read */
+	int done_fd; /* eventfd that executors write */
+	int signals; /* the signalfd */
+	/* `asleep` was 0 since the last scan of all clients, so a client may have changed its
+	 * shared memory without a write to its eventfd */
+	bool published_awake;
 	uint64_t swept_ns, totals_saved_ns;	    /* last sweep; last copy of the totals */
 	uint32_t sweep_at;			    /* first slot of the next sweep */
 	uint64_t deadline_ns;			    /* next deadline of the core */
@@ -56,9 +61,9 @@ static struct {
 	struct core_action actions[WORKER_CLIENTS]; /* actions of the last decision */
 } own;
 
-/* Scans the shared memory of all clients before going to sleep. Only done with up to FEW
- * clients. With more, `asleep` is always set, so every client writes its eventfd after a change,
- * and only the clients that did are scanned. Returns true if something had changed. */
+/* Scans the shared memory of all clients before going to sleep. Does so only with up to FEW
+ * clients. With more, `asleep` is always set, so each client writes its eventfd after a change, and
+ * only clients that have written it are scanned. Returns true if something had changed. */
 static bool scan_few(struct worker *worker, uint64_t now)
 {
 	struct client *client;
@@ -77,12 +82,14 @@ static void awake(struct worker *worker)
 	if (worker->client_end > FEW)
 		return;
 	nodes_set_asleep(&worker->nodes, false);
-	/* a client that has read `asleep` as 0 did not write its eventfd */
+	/* a client that reads `asleep` as 0 does not write its eventfd, so scan_few() must scan
+	 * it */
 	own.published_awake = true;
 }
 
-/* Determines the causes of prompt actions, which only statistics need. So it is done after all
- * actions have been started, and with many clients not for each action. */
+/* Determines for the `n` actions which activity has caused them. Only prompt actions
+ * (core_action.prompt) have such a cause, and only statistics need it. So all actions have been
+ * started before, and with many clients the cause is determined for some of the actions only. */
 static void find_causes(struct worker *worker, size_t n)
 {
 	uint32_t scans = 0;
@@ -99,7 +106,8 @@ static void find_causes(struct worker *worker, size_t n)
 	}
 }
 
-/* Lets the core decide and starts its actions. */
+/* Calls the core to decide which clients to suspend or resume, and starts these actions. Decides
+ * again if a client has cancelled its action, ROUNDS times at most. */
 static void act(struct worker *worker)
 {
 	bool again = true;
@@ -162,7 +170,8 @@ static void collect_outcomes(struct worker *worker)
 	worker->orphan_count = n_valid;
 }
 
-/* Ends the daemon's work: ends all executors, and the end of its executor resumes each client. */
+/* Begins the end of the worker: sends each executor the command to end. The end of an executor
+ * resumes its client. */
 static void leave(struct worker *worker)
 {
 	struct client *client;
@@ -205,8 +214,8 @@ static bool has_rules(const struct config *config)
 	return config->rules.count || config->authority.count;
 }
 
-/* Puts worker->coming in force, for all clients at once: rights that were compared by two
- * configurations would mean nothing. */
+/* Makes worker->coming the configuration in force, for all clients at once, because the rights of
+ * two clients can be compared only if both come from the same configuration. */
 static void put_in_force(struct worker *worker)
 {
 	bool same = same_core(&worker->config, &worker->coming);
@@ -221,16 +230,17 @@ static void put_in_force(struct worker *worker)
 	client_attrs_configured(worker, again, clock_ns());
 }
 
-/* Continues the comparison of the coming configuration, for COMPARE_NS. */
+/* Continues to compare the new configuration with the one in force, for COMPARE_NS. Puts it in
+ * force when all clients have been compared. */
 static void compare_config(struct worker *worker)
 {
 	if (worker->is_coming && client_attrs_compare(worker, clock_ns() + COMPARE_NS))
 		put_in_force(worker);
 }
 
-/* Takes a new configuration and begins to compare it with the one in force. To match each client
- * with each rule costs time, so that is done in several turns of the loop, and not at all if rules
- * and grants are the same. */
+/* Takes a new configuration, if there is one, and begins to compare it with the one in force.
+ * Matching all clients with all rules takes long, so it is spread over several loop iterations; it
+ * is left out if rules and grants are the same. */
 static void read_config(struct worker *worker)
 {
 	if (!reload_take(own.reload, &worker->coming_number, &worker->coming))
@@ -252,7 +262,8 @@ static void take_signals(struct worker *worker)
 	}
 }
 
-/* Admits some of the connections; the channel is level-triggered, so the rest is reported again. */
+/* Admits at most AT_ONCE connections. The channel is level-triggered, so epoll reports the rest
+ * again. */
 static void admit(struct worker *worker, uint64_t now)
 {
 	struct admitted admitted;
@@ -308,7 +319,8 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 	}
 }
 
-/* Receives answers of kfdschedd-read, and runs the code that waits for them. */
+/* Receives answers of kfdschedd-read, and continues the handling of each client that has waited for
+ * an answer. */
 static void take_replies(struct worker *worker, uint64_t now)
 {
 	uint64_t asker;
@@ -319,9 +331,9 @@ static void take_replies(struct worker *worker, uint64_t now)
 			client_replied(worker, asker, now);
 }
 
-/* Calls client_overdue() for the next SWEEP_CLIENTS clients; the sweeps after this one handle the
- * clients that are left. If there are external processes, calls it for all clients, because nothing
- * but the sweep reads their state. */
+/* Calls client_overdue() for the next SWEEP_CLIENTS clients; later calls handle the rest. If there
+ * are external processes (external.h), calls it for all clients, because no other code reads the
+ * state of external processes. */
 static void sweep_clients(struct worker *worker, uint64_t now)
 {
 	uint32_t left = worker->external_count ? UINT32_MAX : SWEEP_CLIENTS;
@@ -346,7 +358,9 @@ static void free_dead(struct worker *worker)
 		client_free(worker, client);
 }
 
-/* Frees ended clients, and every SWEEP_NS does for clients what is overdue (sweep_clients()). */
+/* Does the work that is due by time: frees connections and clients that have ended, applies rules
+ * to external processes, and every SWEEP_NS calls sweep_clients(). Also copies the totals to shared
+ * memory every KEEP_NS. */
 static void sweep(struct worker *worker, uint64_t now)
 {
 	admission_check(&worker->admission, now);
@@ -393,7 +407,8 @@ static void run(struct worker *worker)
 		feed_iterate(&worker->feed, now);
 		nodes_set_asleep(&worker->nodes, true);
 		until = sleep_until(worker, now);
-		/* a client changed its memory before it saw `asleep` */
+		/* scan_few(): a client may have changed its memory before it could read `asleep` as
+		 * 1 */
 		if (scan_few(worker, now)) {
 			awake(worker);
 			decide(worker);
@@ -449,7 +464,8 @@ static int open_all(struct worker *worker)
 	return 0;
 }
 
-/* Closes what modules have open for a client that has ended. */
+/* Frees what other modules hold for a client that has ended: its deferred scan, its query or
+ * subscription to events, and its lease. */
 static void client_exited(struct worker *worker, struct client *client, enum client_phase before)
 {
 	scan_limit_forget(worker, client);
@@ -481,8 +497,8 @@ int worker_run(int channel, int reader, const struct reload *reload,
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	/* The core's tables have room for far more clients than there are; of these only the
-	 * pages in use are locked. */
+	/* Lock the present memory before open_all() allocates the core's tables. These have room
+	 * for far more clients than there are, so only their pages in use are to be locked. */
 	memory_lock();
 	if (open_all(worker)) {
 		log_error("the worker cannot start: %s", strerror(errno));

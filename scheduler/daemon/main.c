@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdschedd: options, configuration and sockets; then the watchdog. */
+/* main() of kfdschedd: reads options and configuration, opens the sockets, and runs the
+ * watchdog. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -37,7 +38,7 @@ struct daemon_options {
 	bool foreground;
 };
 
-/* Returns -1 to go on, otherwise the exit code. */
+/* Parses the options into *out. Returns -1 if the daemon is to start, otherwise the exit code. */
 static int parse_options(int argc, char **argv, struct daemon_options *out)
 {
 	static const struct option known[] = {
@@ -91,9 +92,9 @@ static int parse_options(int argc, char **argv, struct daemon_options *out)
 	return 2;
 }
 
-/* Continues in a child process, where this returns 0; a negative errno: it failed. The socket is
- * listening already, so the process that started the daemon can use it at once. stderr is kept
- * because the log is written to it. */
+/* Continues the daemon in a child process in the background, and ends the calling process. Returns
+ * 0 in the child process, or a negative errno. The socket is listening already, so the process that
+ * started the daemon can connect at once. stderr stays open because the log is written to it. */
 static int go_into_background(void)
 {
 	int null;
@@ -109,8 +110,8 @@ static int go_into_background(void)
 	return 0;
 }
 
-/* Returns `path` as an absolute path, with symbolic links not resolved, so that these are
- * followed anew at each reload. Returns NULL on failure. The caller frees it. */
+/* Returns `path` as an absolute path; the caller frees it. Symbolic links are not resolved, so that
+ * each reload follows them anew. Returns NULL on failure. */
 static char *absolute(const char *path)
 {
 	char *directory = path[0] == '/' ? strdup("") : getcwd(NULL, 0), *whole = NULL;
@@ -130,8 +131,8 @@ static void log_owners(const struct owners *owners)
 		log_info("%s: only the first %u ranges are used", OWNERS_FILE, OWNERS_MAX);
 }
 
-/* Reads the configuration; options take precedence over it. Stores what is needed to read it
- * again in *out. Returns the exit code. */
+/* Reads the configuration; command-line options override it. Creates *out, by which it is read
+ * again later. Returns 0, or the exit code after an error message. */
 static int read_config(struct daemon_options *options, struct reload **out)
 {
 	static struct config config; /* static because it is large */
@@ -157,8 +158,8 @@ static int read_config(struct daemon_options *options, struct reload **out)
 	return *out ? 0 : 1;
 }
 
-/* Uses the sockets that systemd passes, and opens the others as the options require. Opens the
- * recording, too. */
+/* Takes the sockets that systemd has passed, opens those that are missing, as the options require,
+ * and opens the recording. Returns 0, or a negative errno with a sentence in `problem`. */
 static int listen_to_all(const struct daemon_options *options, struct listener *out, char *problem,
 			 size_t size)
 {
@@ -177,7 +178,8 @@ static int listen_to_all(const struct daemon_options *options, struct listener *
 		metrics_http_use(passed.metrics);
 	else if (options->metrics_port)
 		error = metrics_http_listen(options->metrics_port, problem, size);
-	/* Last, so that a daemon that cannot start does not truncate a recording. */
+	/* Opened last, so that a daemon that cannot start does not truncate an existing
+	 * recording. */
 	if (!error && options->record)
 		error = record_open(options->record, problem, size);
 	if (error) {

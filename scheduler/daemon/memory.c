@@ -64,8 +64,9 @@ static bool is_unlimited(void)
 	return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Locks each present mapping that the limit has room for, in order of addresses: the program,
- * its heap and its tables, then the libraries. Returns 0 if all of them are locked. */
+/* Locks each present mapping for which RLIMIT_MEMLOCK has room, in order of addresses: the program,
+ * its heap and its tables, then the libraries. Returns 0 if all of them are locked, otherwise a
+ * negative errno. */
 static int lock_what_fits(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -87,8 +88,9 @@ static int lock_what_fits(void)
 	return error;
 }
 
-/* Locks present and future mappings. With a limit, locks only the present ones that fit, because
- * future mappings would fail at the limit. Returns 0 or a negative errno. */
+/* Locks present and future mappings. If RLIMIT_MEMLOCK is limited, locks only the present mappings
+ * that fit, because creating later mappings would fail at the limit. Returns 0 or a negative
+ * errno. */
 static int lock_all(void)
 {
 	if (!is_unlimited())
@@ -116,7 +118,8 @@ void memory_prepare(void)
 
 	spare_us();
 	setrlimit(RLIMIT_MEMLOCK, &none); /* lock_all() checks whether it worked */
-	/* With a limit, this process may still be privileged to exceed it, but a worker is not. */
+	/* If setrlimit() has failed, this process may still be privileged to exceed the limit, but
+	 * a worker is not. */
 	if (lock_all() != 0 || !is_unlimited())
 		log_info("not all of the daemon's memory can be locked, so the scheduler is "
 			 "late if the machine swaps: raise the limit of locked memory "
@@ -133,7 +136,7 @@ struct map_range {
 };
 
 /* Lists the shared mappings that this process can write, except the one at `keep`. Returns their
- * number or a negative errno. */
+ * number, or a negative errno: -E2BIG if there are more than MAPPINGS. */
 static int writable_mappings(const void *keep, struct map_range out[static MAPPINGS])
 {
 	FILE *maps = fopen("/proc/self/maps", "re");

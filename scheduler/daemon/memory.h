@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of the daemon's processes: access to what they share, and behaviour under memory pressure.
+ * Memory of the daemon's processes: access to shared memory, and protection under memory pressure.
  * - The watchdog creates all shared memory before its first fork, so each process starts with all
  *   of it mapped. A process that reads untrusted input gives up write access to what it does not
  *   write, so that an attacker in control of that process cannot reach the others.
- * - Its pages are locked in memory. If a page had to be read back from the disk between an
- *   online request and the preemption for it, that time would be added to the request's latency;
- *   and a watchdog that waits for a page would act too late.
- * - Its OOM score is lowered, so that the kernel kills other processes first: each end of a
- *   worker resumes all processes that it holds.
+ * - Its pages are locked in memory. If a page had to be read back from the disk between an online
+ *   request and the preemption for it, that time would be added to the request's latency; and a
+ *   watchdog that waits for a page would act too late.
+ * - Its OOM score is lowered, so that the kernel kills other processes first: each end of a worker
+ *   resumes all processes that it holds.
  *
  * The last two need rights that the daemon gives up. They are set at the start while it still has
  * these rights, or the service manager has set them before. Without them the daemon runs
@@ -34,7 +34,8 @@ void memory_prepare(void);
  */
 void memory_lock(void);
 
-/* As memory_lock(), for mappings created since. Without a limit there is nothing to do. */
+/* Locks the mappings that were created since memory_lock(). Does nothing if RLIMIT_MEMLOCK is
+ * unlimited, because memory_lock() has covered them then. */
 void memory_lock_new(void);
 
 /* Makes each shared mapping that this process can write, except the one at `keep`, read-only, or

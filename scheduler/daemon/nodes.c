@@ -23,7 +23,7 @@ bool nodes_known(const struct nodes *nodes, uint32_t gpu_id)
 	return false;
 }
 
-/* Writes as many nodes as the page has room for. */
+/* Writes the nodes `ids` into daemon shared memory, as many as its version has room for. */
 static void name_nodes(struct daemon_shm *daemon_shm, const uint32_t *ids, uint32_t n)
 {
 	uint32_t room = client_shm_nodes(daemon_shm->version);
@@ -92,8 +92,8 @@ static struct node_work *work_on(struct nodes *nodes, uint32_t gpu_id)
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		if (work[i].gpu_id == gpu_id)
 			return &work[i];
-		/* Shared memory of a client can contain any number: nodes that the driver does
-		 * not have get no entry. */
+		/* A client can write any number as a gpu_id, so nodes that the driver does not have
+		 * get no entry. */
 		if (work[i].gpu_id == 0) {
 			if (!nodes_known(nodes, gpu_id))
 				return NULL;

@@ -69,7 +69,8 @@ static pid_t pid_of_pidfd(int pidfd)
 	char name[32], text[512];
 	const char *at = NULL;
 
-	/* 0: by /proc/self, because /proc can be that of another pid namespace. */
+	/* pid 0 reads /proc/self, because the numbers in /proc can be those of another PID
+	 * namespace. */
 	snprintf(name, sizeof(name), "fdinfo/%d", pidfd);
 	if (proc_read(0, name, text, sizeof(text)) > 0)
 		at = proc_status_field(text, "\nPid:");
@@ -93,8 +94,9 @@ pid_t peer_read_number(pid_t of, pid_t pid)
 	return found < 0 && error != EINVAL ? -error : -ENOTTY;
 }
 
-/* Returns true if the process started before the connection was made. If its pid was reused by
- * another process, that process started after it. */
+/* Returns true if the process with start time `start` (clock ticks since boot) started before the
+ * connection was made at `monotonic_ns`. Otherwise its pid was reused: the process that had
+ * connected has ended. */
 static bool started_before(uint64_t start, uint64_t monotonic_ns)
 {
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
@@ -116,8 +118,8 @@ char peer_state(pid_t pid)
 	return at ? *at : '\0';
 }
 
-/* Reads the effective uid of a process, which its connections have, too, and the last number of
- * NSpid, which is the pid in the process's own namespace. Returns 0; -ESRCH: the process is
+/* Reads into *out the effective uid of a process, which is also the uid of its connections, and its
+ * pid in its own PID namespace (the last number of NSpid). Returns 0, or -ESRCH if the process is
  * gone. */
 static int read_identity(pid_t pid, struct peer_facts *out)
 {
@@ -157,8 +159,8 @@ static int open_pidfd(int socket, pid_t number, struct socket_peer *out)
 		out->pidfd = -1;
 		return -ESRCH;
 	}
-	/* EINVAL, in newer kernels ESRCH: the process has been reaped already. Its pid may
-	 * belong to another process now, so the method below must not be used. */
+	/* EINVAL, in newer kernels ESRCH: the process has been reaped already. Its pid may belong
+	 * to another process now, so the fallback by pid below must not be used. */
 	if (errno != ENOPROTOOPT)
 		return errno == EINVAL || errno == ENODATA ? -ESRCH : -errno;
 	out->by_number = true;
@@ -219,7 +221,8 @@ static void fill(struct socket_peer *out, const struct peer_facts *facts)
 	out->own_pid = facts->own_pid;
 }
 
-/* Reads by pid the facts about a peer whose pidfd is open; closes the pidfd on failure. */
+/* Reads by pid the facts about a peer whose pidfd is open. Returns 0 or a negative errno. Closes
+ * the pidfd on failure, except for -EINPROGRESS. */
 static int describe(peer_reader *read, struct socket_peer *out, struct peer_facts *facts)
 {
 	int error = read(out->pid, facts);
@@ -227,7 +230,8 @@ static int describe(peer_reader *read, struct socket_peer *out, struct peer_fact
 	if (error == -EINPROGRESS)
 		return error;
 	fill(out, facts);
-	/* What was read by pid belongs to the process if that still lives now. */
+	/* If the process has not ended until now, its pid was not reused, so the facts are about
+	 * it. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;
 	if (error) {
@@ -237,7 +241,8 @@ static int describe(peer_reader *read, struct socket_peer *out, struct peer_fact
 	return error;
 }
 
-/* Reads the credentials and opens the pidfd of the socket's peer. */
+/* Reads the credentials of the peer of `socket` and opens its pidfd. Returns 0 or a negative
+ * errno. */
 static int find_peer(int socket, struct socket_peer *out)
 {
 	struct ucred cred;
@@ -258,9 +263,9 @@ int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct so
 
 	if (!error)
 		error = describe(read, out, &facts);
-	/* A start time has the resolution of a clock tick, so the pid may have been reused
-	 * within that tick. The check of the uid ensures that a process of another user is never
-	 * taken for the client. */
+	/* The start time has the resolution of a clock tick, so started_before() misses a pid that
+	 * was reused within that tick. The check of the uid ensures that at least a process of
+	 * another user is never taken for the client. */
 	if (error || !out->by_number ||
 	    (started_before(facts.started, accepted_ns) && facts.uid == out->uid))
 		return error;

@@ -38,14 +38,16 @@
 #define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
 #endif
 
-#define IOCTL_MASK 0xffffu /* type and number only, because KFD's structs may grow */
+/* compares type and number of a request, not the size, because structs of KFD may grow */
+#define IOCTL_MASK 0xffffu
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWCGROUP)
 
 /* ---- filters of system calls ---- */
 
-/* Lists of calls with any arguments, by name, with one blank between two names. */
+/* The strings below list system calls that are allowed with any arguments: names, separated by one
+ * blank. */
 
 /* Calls of each process. */
 static const char basic[] =
@@ -76,14 +78,14 @@ static const char common[] =
 	/* targets; peers on kernels without SO_PEERPIDFD */
 	"pidfd_open";
 
-/* Calls on open sockets. Not for an executor process, which has no sockets, and not for
- * kfdschedd-read, which uses read() and write() on one. */
+/* Calls on open sockets. They are not allowed for an executor process, which has no sockets, and
+ * for kfdschedd-read, which uses read() and write() on its one socket. */
 static const char sockets[] =
 	"accept4 recvmsg recvfrom sendmsg sendto shutdown getsockopt setsockopt "
 	"getsockname getpeername";
 
-/* Calls of the watchdog: for its lock, its socket file, its children, and what a worker does at its
- * start. Also what the child that reads the configuration needs to resolve user names (nscd, sssd
+/* Calls of the watchdog: for its lock, its socket file, its children, and the start of a worker.
+ * The child that reads the configuration also needs some of them to resolve user names (nscd, sssd
  * and systemd are reached by AF_UNIX sockets). */
 static const char watchdogs[] =
 	"flock unlink unlinkat kill capget capset seccomp prctl connect fcntl tgkill mlock mlockall "
@@ -130,7 +132,7 @@ static const struct {
 #define MASKED(n, mask, value) SCMP_A##n(SCMP_CMP_MASKED_EQ, mask, value)
 #define IOCTL(request) MASKED(1, IOCTL_MASK, (request)&IOCTL_MASK)
 
-/* Calls that depend on arguments: `count` conditions, all of which must hold. */
+/* Calls that are allowed only if all `count` conditions on their arguments hold. */
 static const struct {
 	unsigned roles;
 	int call;
@@ -154,7 +156,7 @@ static const struct {
 	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_LISTEN)}},
 	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_DETACH)}},
 	{ROLE(READER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(NS_GET_TGID_FROM_PIDNS)}},
-	/* To find out whether a client has read all that was sent to it. */
+	/* SIOCOUTQ: whether a client has read all that was sent to it. */
 	{ROLE(WORKER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(SIOCOUTQ)}},
 	/* The log may be a socket. */
 	{LOGGERS, SCMP_SYS(sendto), 2, {IS(0, STDERR_FILENO), IS(4, 0)}},
@@ -181,7 +183,7 @@ static const struct {
 	{WORKERS, SCMP_SYS(prctl), 1, {IS(0, PR_SET_VMA)}},
 	/* for sd_notify and for names of users */
 	{WATCHDOG, SCMP_SYS(socket), 1, {IS(0, AF_UNIX)}},
-	/* No executable memory, so that no code can be written. */
+	/* No executable memory, so that an attacker cannot add code to the process. */
 	{ROLE(METRICS), SCMP_SYS(mmap), 1, {MASKED(2, PROT_EXEC, 0)}},
 	{ROLE(METRICS), SCMP_SYS(mprotect), 1, {MASKED(2, PROT_EXEC, 0)}},
 };
@@ -198,8 +200,8 @@ static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: refused and logged 
 #endif
 
 #ifdef RESULT
-/* Handles SIGSYS: sets the result of the system call, which was not made. Only stores values,
- * because it runs in a signal handler. */
+/* Handles SIGSYS, which the filter sends instead of making a system call: sets the result of the
+ * call to -EPERM and counts it. Only stores values, because it runs in a signal handler. */
 static void refuse(int signal, siginfo_t *info, void *context)
 {
 	unsigned number = (unsigned)info->si_syscall;
@@ -221,7 +223,8 @@ static int allow(scmp_filter_ctx filter, int call, unsigned count, const struct 
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, count, when);
 }
 
-/* Allows the calls of a list. An older libseccomp may not know all of them. */
+/* Allows the system calls whose names are in `calls`. Logs each name that an older libseccomp does
+ * not know. Returns 0 or a negative errno. */
 static int allow_all(scmp_filter_ctx filter, const char *calls)
 {
 	char name[32];
@@ -246,9 +249,9 @@ static int allow_all(scmp_filter_ctx filter, const char *calls)
 
 static int allow_role(scmp_filter_ctx filter, unsigned role)
 {
-	/* For abort(3). A filter is installed by the process to which it applies, so getpid() is
-	 * the right number. Only the watchdog's filter, which its children inherit, allows signals
-	 * to other processes. */
+	/* tgkill is needed by abort(3), for the process itself. A filter is installed by the
+	 * process to which it applies, so getpid() is the right number. Only the watchdog's filter,
+	 * which its children inherit, allows signals to other processes. */
 	const struct scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
 	int error = 0;
 
@@ -284,7 +287,8 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return -ENOMEM;
-	/* Otherwise a call of another architecture's table would kill the thread. */
+	/* Without this, a system call by another architecture's table (such as a 32-bit call) would
+	 * kill the thread. */
 	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
 	if (!error)
 		error = allow_role(filter, 1u << role);
@@ -318,8 +322,8 @@ void filter_report(void)
 
 /* ---- capabilities and priorities ---- */
 
-/* Keeps of the capabilities in `wanted` those that are permitted now, and drops all others. If
- * `effective`, those are made effective, too. */
+/* Drops all capabilities except those in `wanted` that are permitted now. If `effective`, makes the
+ * remaining ones effective, too. */
 static void keep(const cap_value_t *wanted, int count, bool effective)
 {
 	cap_t now = cap_get_proc(), next = cap_init();

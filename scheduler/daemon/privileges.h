@@ -7,8 +7,8 @@
  * - CAP_SYS_NICE, to run in real time or at a higher priority, only while a worker, an executor
  *   process, kfdschedd-read or kfdschedd-door starts.
  *
- * The watchdog uses neither: it keeps both permitted, so that its children can use them, and
- * none effective. If the daemon is started without them, it runs without them. All processes
+ * The watchdog uses neither capability: it keeps both permitted, so that its children can use them,
+ * and none effective. If the daemon is started without them, it runs without them. All processes
  * have no-new-privs and a seccomp filter, a list of system calls. Any other call fails with EPERM
  * and is counted; filter_report() logs its name. A refused call does not kill the process: the
  * death of a worker would resume all held processes, and the next worker would make the same call
@@ -35,24 +35,24 @@ enum filter_role {
 	FILTER_RECORD,	  /* reads and writes open files only (record.h) */
 };
 
-/* Makes both capabilities effective, and sets a real-time priority or, if that is not allowed, a
- * higher one. First step of a worker, an executor process or kfdschedd-read. `log_failure`: log if
- * neither is allowed. */
+/* Makes CAP_SYS_PTRACE and CAP_SYS_NICE effective, and sets a real-time priority or, if that is not
+ * allowed, a higher priority. It is the first step of a worker, an executor process or
+ * kfdschedd-read. `log_failure`: log if neither priority is allowed. */
 void privilege_urgent(bool log_failure);
 
 /*
  * Drops the capabilities that the process does not need, permanently, and installs the filter of
- * `role`. Called before the process receives anything from outside; by the watchdog once it has
- * opened all that it needs. The watchdog keeps both permitted, an executor process and
- * kfdschedd-read keep CAP_SYS_PTRACE, and all others none. Before that, a higher priority is set
- * for kfdschedd-door if that is allowed; not a real-time priority, because any local user can keep
- * that process busy.
+ * `role`. Called before the process receives anything from outside; the watchdog calls it once it
+ * has opened all that it needs. The watchdog keeps CAP_SYS_PTRACE and CAP_SYS_NICE permitted, an
+ * executor process and kfdschedd-read keep CAP_SYS_PTRACE, and all others none. For kfdschedd-door,
+ * first sets a higher priority if that is allowed; not a real-time priority, because any local user
+ * can keep that process busy.
  */
 void privilege_drop(enum filter_role role, uint64_t *refused);
 
 /*
- * Installs the filter, permanently, for the calling thread and for the threads and processes that
- * it creates: the last step of privilege_drop(). Needs no-new-privs.
+ * Installs the seccomp filter of `role`, permanently, for the calling thread and for the threads
+ * and processes that it creates: the last step of privilege_drop(). Needs no-new-privs.
  *
  * Returns 0, or a negative errno if the filter was not installed; an inherited filter stays in
  * force.

@@ -18,7 +18,7 @@
 
 #define US 1000u
 
-/* the state that systemd was notified of last */
+/* the state that was last reported to systemd */
 static bool ready, notified_well;
 static pid_t notified_worker;
 static uint64_t next_ping_ns;
@@ -36,7 +36,8 @@ static bool is_loopback(int fd)
 	return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&address)->sin6_addr);
 }
 
-/* Checks one passed socket and stores it in the field of its kind. */
+/* Checks one socket that systemd has passed, and stores it in the field for its type. Returns 0, or
+ * a negative errno with a sentence in `problem`. */
 static int take(int fd, struct service_sockets *out, char *problem, size_t size)
 {
 	int *slot = NULL;

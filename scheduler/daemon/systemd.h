@@ -26,17 +26,18 @@ struct service_sockets {
 int service_sockets(struct service_sockets *out, char *problem, size_t size);
 
 /*
- * Called in each iteration of the watchdog's loop. `well`: the worker `worker` runs and its
- * heartbeat is recent. Reports READY=1 the first time that `well` is true, changes of the state
- * as STATUS=, and while `well` is true WATCHDOG=1 at a third of the interval that systemd
- * requires, if it does.
+ * Reports the state of the worker to systemd; called in each iteration of the watchdog's loop.
+ * `well`: process `worker` runs and its heartbeat is recent. Reports READY=1 the first time that
+ * `well` is true, and each change of the state as STATUS=. While `well` is true, reports WATCHDOG=1
+ * at a third of the interval that systemd requires, if it requires one.
  */
 void service_check(pid_t worker, bool well, uint64_t now_ns);
 
 /* Reports that the daemon is stopping. */
 void service_stopping(void);
 
-/* Report that the daemon is reading its configuration again, and that it has finished. */
+/* service_reloading() reports that the daemon is reading its configuration again,
+ * service_reloaded() that it has finished. */
 void service_reloading(void);
 void service_reloaded(void);
 

@@ -30,14 +30,16 @@
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
-#define CHECK_NS (50 * MS)	     /* period of the watchdog's loop */
-#define HEARTBEAT_MAX_NS (500 * MS)  /* age of the worker's heartbeat */
-#define START_MAX_NS (5000 * MS)     /* that age before its loop runs: nothing is suspended then */
+#define CHECK_NS (50 * MS)	    /* period of the watchdog's loop */
+#define HEARTBEAT_MAX_NS (500 * MS) /* maximum age of the worker's heartbeat */
+/* maximum age until its loop runs: longer, as nothing is suspended then */
+#define START_MAX_NS (5000 * MS)
 #define LEAVE_MAX_NS (15000 * MS)    /* time for a worker to end after SIGTERM */
 #define ADMISSION_MAX_NS (1000 * MS) /* age of the heartbeat of kfdschedd-door */
 #define OWN_FILES 8
 #define FILES (OWN_FILES + RECORD_FILES)
-/* time for executor processes to end, which have no session any more */
+/* maximum time for executor processes to end after the worker; they have no debug session any
+ * more */
 #define END_MAX_NS (2000 * MS)
 
 struct watchdog {
@@ -51,7 +53,8 @@ struct watchdog {
 	struct daemon_child http; /* only with a socket for metrics */
 	struct daemon_child reader;
 	struct daemon_child record; /* only with --record */
-	/* connection of worker and kfdschedd-read: end of the worker, end of kfdschedd-read */
+	/* connection between worker and kfdschedd-read: [0] is the end of the worker, [1] that of
+	 * kfdschedd-read */
 	int reader_ends[2];
 	int files[FILES]; /* all that children inherit; -1: none */
 	struct executors *executors;
@@ -59,8 +62,8 @@ struct watchdog {
 	unsigned late;	/* checks in a row that found the heartbeat too old */
 	/* checks in a row that found the heartbeat of kfdschedd-door too old */
 	unsigned admission_late;
-	uint64_t stopping_since; /* when its end was requested; 0: it was not */
-	uint64_t left_since;	 /* when the last worker ended; 0: it has not */
+	uint64_t stopping_since; /* when the end of the daemon was requested; 0: not yet */
+	uint64_t left_since;	 /* when the last worker ended; 0: not yet */
 	bool children;		 /* a child may have ended or stopped */
 	bool reloading;		 /* systemd was notified of a reload */
 };
@@ -77,7 +80,7 @@ static void check_child(struct watchdog *w, uint64_t now)
 {
 	if (!w->worker.pid || w->worker.killed)
 		return;
-	/* Two checks in a row, because the watchdog itself may have been delayed. */
+	/* Two checks in a row must fail, because the watchdog itself may have been delayed. */
 	w->late = too_old(w, now) ? w->late + 1 : 0;
 	if (w->late >= 2)
 		log_error("worker %d %s; killing it and its executors, and the driver resumes "
@@ -89,20 +92,21 @@ static void check_child(struct watchdog *w, uint64_t now)
 	else
 		return;
 	child_kill(&w->worker);
-	executors_kill(w->executors, now); /* even if the worker cannot end */
+	/* kill them even if the worker cannot end (in a driver call) */
+	executors_kill(w->executors, now);
 }
 
 /* ---- the lock that ensures one worker for a socket, even across daemons ---- */
 
-/* A killed worker can live on for seconds in a driver call that does not return, and its debug
- * sessions live as long. A watchdog that was killed cannot report that to its successor. So a
+/* A killed worker, with its debug sessions, can live on for seconds in a driver call that does not
+ * return. If the watchdog was killed, too, the next daemon cannot learn of that from it. So a
  * worker holds a lock on a file beside the socket until its last thread has ended, and no watchdog
  * starts a worker without the lock. */
 
-/* Opens and locks the file once, without waiting. Returns the descriptor or a negative errno. The
- * last holder of the lock may have removed the file between our open() and our flock(): then the
- * lock is on a file without a name and has no effect. This returns -EWOULDBLOCK for that, too, and
- * the caller tries again. */
+/* Opens and locks the lock file, without waiting. Returns the descriptor; -EWOULDBLOCK if another
+ * process holds the lock; or another negative errno. Also returns -EWOULDBLOCK if the last holder
+ * of the lock has removed the file between open() and flock() here: the lock then has no effect,
+ * because the file has no name any more, and the caller must try again. */
 static int take_once(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -121,9 +125,9 @@ static int take_once(const char *path)
 	return error == -EAGAIN ? -EWOULDBLOCK : error;
 }
 
-/* Opens and locks the file, without waiting. Copies of the descriptor made by fork() hold the lock,
- * too. Returns the descriptor; -EWOULDBLOCK: another process holds the lock; or another negative
- * errno. */
+/* Opens and locks the lock file, without waiting. Copies of the descriptor made by fork() hold the
+ * lock, too. Returns the descriptor; -EWOULDBLOCK: another process holds the lock; or another
+ * negative errno. */
 static int lock_take(const char *path)
 {
 	int fd = -EWOULDBLOCK;
@@ -133,7 +137,7 @@ static int lock_take(const char *path)
 	return fd;
 }
 
-/* Removes the file, unless another process holds the lock. */
+/* Removes the lock file, unless another process holds the lock. */
 static void lock_remove(const char *path)
 {
 	int fd = lock_take(path);
@@ -160,7 +164,7 @@ static int take_lock(struct watchdog *w)
 	return fd;
 }
 
-/* Closes, in a new child, the inherited descriptors except these three. */
+/* Closes, in a new child, the inherited descriptors except `a`, `b` and `c` (-1: none). */
 static void keep_files(const struct watchdog *w, int a, int b, int c)
 {
 	for (int i = 0; i < FILES; i++)
@@ -206,7 +210,7 @@ static void reap(struct watchdog *w, uint64_t now)
 		child_failed(&w->worker, status, now);
 }
 
-/* Closes the pipe, so that kfdschedd-rec ends after it has written the rest. */
+/* Closes the write end of the recording's pipe, so that kfdschedd-rec writes the rest and ends. */
 static void end_record(struct watchdog *w)
 {
 	record_close();
@@ -214,9 +218,9 @@ static void end_record(struct watchdog *w)
 	record_files(w->files + OWN_FILES);
 }
 
-/* Returns true if the last worker has ended, and its executor processes, the process that has
- * the metrics port and the one that writes the recording have ended, too. An executor process
- * that does not end in time is left to the kernel. */
+/* Returns true if the daemon is to stop, the worker has ended, and its executor processes,
+ * kfdschedd-http and kfdschedd-rec have ended, too. Also returns true END_MAX_NS after the end of
+ * the worker; the kernel then ends the rest. */
 static bool have_all_ended(struct watchdog *w, uint64_t now)
 {
 	if (w->worker.pid || !w->stopping_since)
@@ -229,8 +233,9 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 	       now > w->left_since + END_MAX_NS;
 }
 
-/* Keeps kfdschedd-door running. It holds no debug session, so it is killed if its heartbeat
- * stops; two checks in a row must find that, because the watchdog itself may have been delayed. */
+/* Keeps kfdschedd-door running. It holds no debug session, so it can be killed. It is killed if two
+ * checks in a row find its heartbeat too old; one is not enough, because the watchdog itself may
+ * have been delayed. */
 static void check_admission(struct watchdog *w, uint64_t now)
 {
 	int status;
@@ -296,8 +301,8 @@ static void check_http(struct watchdog *w, uint64_t now)
 		_exit(metrics_http_run());
 }
 
-/* Starts kfdschedd-rec, which writes the recording. It is not restarted, because lines may be
- * missing after its end. */
+/* Starts kfdschedd-rec, which writes the recording, and reaps it. It is not restarted, because the
+ * recording could lack lines after its end. */
 static void check_record(struct watchdog *w, uint64_t now)
 {
 	const int *files = w->files + OWN_FILES;
@@ -362,16 +367,16 @@ static int watchdog_signals(void)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* ^Z would stop watchdog and worker, and the processes that are suspended would stay so */
+	/* ^Z would stop watchdog and worker, and suspended processes would stay suspended */
 	signal(SIGTSTP, SIG_IGN);
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Creates two pairs of connected sockets: from kfdschedd-door to the worker, and between the
- * worker and kfdschedd-read. The watchdog keeps all ends, so that connections that
- * kfdschedd-door has passed on wait for the next worker. */
+/* Creates two pairs of connected sockets: one from kfdschedd-door to the worker, one between the
+ * worker and kfdschedd-read. The watchdog keeps all ends, so that connections that kfdschedd-door
+ * has passed on wait for the next worker. */
 static int open_channel(struct watchdog *w)
 {
 	const int least = 0; /* the kernel's minimum, which has room for about five connections */

@@ -15,8 +15,9 @@
 /*
  * Runs workers, one after the other, until SIGTERM or SIGINT, and then until the last worker has
  * resumed all processes. SIGHUP makes it read the configuration again. A worker is killed if its
- * heartbeat is older than 500 ms, or 5 s before its loop runs, an executor process as executor.h
- * describes. When a worker ends, all executor processes are ended, too.
+ * heartbeat is older than 500 ms; at its start, before its loop runs, than 5 s. When an executor
+ * process is killed is described in executor.h. When a worker ends, all executor processes are
+ * ended, too.
  *
  * Returns the exit code. Does not return in the processes that it forks.
  */

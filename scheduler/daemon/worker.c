@@ -20,7 +20,7 @@ struct user *worker_user(struct worker *worker, const struct client *client)
 }
 
 /* Calls epoll_ctl(2) for `fd`. The client's serial is in the data of its events, so that an event
- * that was pending when its slot was given to another client is ignored. */
+ * is ignored if the slot was given to another client while the event was pending. */
 static int control(struct worker *worker, int op, int fd, uint32_t events, enum worker_event kind,
 		   const struct client *client)
 {
@@ -49,7 +49,7 @@ void worker_unwatch(struct worker *worker, int fd)
 		epoll_ctl(worker->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-/* Takes the slot from the low bits of `data`, where control() puts it. */
+/* The low bits of `data` contain the slot, as control() sets them. */
 void worker_prefetch(const struct worker *worker, uint64_t data)
 {
 	__builtin_prefetch(worker->clients[data & 0xffff]);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker process: one loop that decides (loop.c). It scans the shared memory of the clients,
- * passes events to the core (scheduler/core), passes the core's actions to executors, and never
- * waits for any of them.
+ * The worker process: one loop (loop.c) that scans the shared memory of the clients, passes events
+ * to the core (scheduler/core), passes the core's actions to executors (executor.h). The loop never
+ * waits for a client or an executor.
  *
- * What its modules share: the table of clients, the core, the configuration in force,
- * the time of the loop iteration, and the file descriptors that the loop watches.
+ * This header has what the modules of the worker share: the table of clients, the core, the
+ * configuration in force, the time of the loop iteration, and the file descriptors that the loop
+ * watches.
  *
  * Threads: the worker's loop only.
  */
@@ -87,9 +88,8 @@ struct scan_limits {
 struct worker {
 	struct config config;	/* configuration in force */
 	uint32_t config_number; /* number of `config` (reload_take()) */
-	/* The configuration that was taken last, its number, and whether it is still compared with
-	 * the one in force (client_attrs_compare()); `compared`: slots of clients below are
-	 * done. */
+	/* The new configuration, its number, and whether it is still compared with the one in force
+	 * (client_attrs_compare()). `compared`: clients in slots below have been compared. */
 	struct config coming;
 	uint32_t coming_number, compared;
 	bool is_coming;
@@ -114,13 +114,15 @@ struct worker {
 	struct executor *orphans[EXECUTOR_SLOTS];
 	uint32_t orphan_count;
 	uint32_t executor_count; /* executors in use, including orphans */
-	/* clients whose announced calls are to be permitted (client_release_all()), in no order */
+	/* clients whose announced calls are to be permitted when they run (client_release_all()),
+	 * in no order */
 	struct client *releasing[WORKER_CLIENTS];
 	uint32_t release_count;
 	struct scan_limits scans;
 	struct totals totals;
-	/* Called when a client ends, with its phase until then; the client is CLIENT_DEAD. The way
-	 * up from client_gone() to the modules that have something open for the client. */
+	/* Called by client_gone() when a client has ended; it is CLIENT_DEAD, and `before` is its
+	 * phase until then. The modules that hold something for the client free it. A pointer,
+	 * because client_gone() is below these modules. */
 	void (*client_exited)(struct worker *worker, struct client *client,
 			      enum client_phase before);
 };
@@ -143,15 +145,16 @@ static inline struct client *worker_next(const struct worker *worker, enum clien
  * NULL. `started`: start time, as in struct socket_peer; 0: any. */
 struct client *worker_workload(const struct worker *worker, pid_t pid, uint64_t started);
 
-/* Returns the user of a client's connection; valid until the next connection is admitted. */
+/* Returns the user of a client's connection; the pointer is valid until the next connection is
+ * admitted. */
 struct user *worker_user(struct worker *worker, const struct client *client);
 
-/* Adds `fd` to the loop with the events of epoll_ctl(2). `client`: the one that the event belongs
- * to; NULL: none. Returns 0 or a negative errno. */
+/* Makes the loop wait for `events` (of epoll_ctl(2)) of `fd`. Each event is reported with `kind`
+ * and `client`; NULL: it belongs to no client. Returns 0 or a negative errno. */
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
 		 const struct client *client);
 
-/* Changes the events of a client's `fd` that is watched. */
+/* Changes the events for which the loop waits on a client's `fd`. */
 void worker_rewatch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
 		    const struct client *client);
 
@@ -174,7 +177,7 @@ struct client *worker_event_client(const struct worker *worker, uint64_t data,
 int worker_run(int channel, int reader, const struct reload *reload, struct shared_state *shared,
 	       uint64_t *refused, struct executors *executors);
 
-/* Begins to load the client of an event that is handled soon. */
+/* Prefetches the struct of the client that an event belongs to; the event is handled soon. */
 void worker_prefetch(const struct worker *worker, uint64_t data);
 
 #endif

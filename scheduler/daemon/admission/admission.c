@@ -13,19 +13,19 @@
 #include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/log.h"
 
-/* the kernel doubles this value; one more packet than fits can be queued */
+/* send buffer; the kernel doubles this value, and accepts one packet beyond it */
 #define SNDBUF_BYTES 16384
 #define UNREAD_NS 20000000u
 #define UNREAD_MANY_NS 200000000u
 
 /* ---- users ---- */
 
-/* The burst is this large because all clients of a user connect again at once when a worker has
- * been replaced. */
+/* Rate limit of new connections. The burst is large because all clients of a user connect again at
+ * once when a worker has been replaced. */
 static const struct ratelimit_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
 
-/* Returns true if the entry can be reused: no connection refers to it, and none of its rate limits
- * is in use, because a user could otherwise get new limits by reconnecting. */
+/* Returns true if the entry can be reused: no connection refers to it, and all of its rate limits
+ * are unused, because a user could otherwise get new limits by reconnecting. */
 static bool is_free(const struct user *user, uint64_t now)
 {
 	return user->connections == 0 && ratelimit_full(&user->comes, now) &&
@@ -50,8 +50,9 @@ struct user *users_find(struct users *users, uid_t uid, uint64_t now)
 	return room;
 }
 
-/* Returns why `user` cannot have another connection, which completes "... refused: ", or NULL; the
- * connection of an untrusted user is then counted for the rate limit. */
+/* Returns NULL if `user` can have another connection; if the user is not trusted, the connection is
+ * then counted for the rate limit. Otherwise returns the reason, which completes "... refused:
+ * ". */
 static const char *objection(const struct users *users, struct user *user, bool trusted,
 			     uint64_t now)
 {
@@ -140,8 +141,8 @@ void admission_left(struct admission *admission, uid_t owner, int socket, uint64
 	if (admission_is_unread(socket)) {
 		admission->unread[admission->unread_count++] =
 			(struct admission_unread){.socket = socket, .owner = owner};
-		/* The client must see the end of the connection now, although the worker keeps
-		 * its socket. */
+		/* The connection must end for the client now, although the worker keeps the socket
+		 * open. */
 		shutdown(socket, SHUT_RDWR);
 		return;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admission of connections: the users that have some, or had some recently, with their number and
- * the budgets for what a user can cause (log lines, connections, scans of shared memory). A uid
- * that /etc/subuid assigns to a user counts as that user (match_rules.h). kfdschedd-door
- * (greeter.h) counts the connections that it has not passed on, and the worker those that it has
- * taken.
+ * Admission of connections. There is an entry for each user that has connections or had some
+ * recently: the number of connections, and rate limits for what the user can cause (log lines,
+ * connections, scans of shared memory). A uid that /etc/subuid assigns to a user counts as that
+ * user (match_rules.h). kfdschedd-door (greeter.h) counts the connections that it has not passed
+ * on, and the worker those that it has taken.
  *
  * A connection in the worker uses one slot and up to ADMISSION_FILES file descriptors, so the
  * number of slots follows from RLIMIT_NOFILE. kfdschedd-door sends each connection with its hello
@@ -12,9 +12,9 @@
  * can close it at any time without blocking.
  *
  * A connection that has ended stays counted if its client has not read the file descriptors that
- * the daemon sent to it, until the client reads them or the last holder of the client's end
- * closes it. The reason is that the kernel counts such descriptors as "in flight" and limits
- * them by user, and the whole daemon is one user.
+ * the daemon sent to it, until the client reads them or the last holder of the client's end closes
+ * it. The reason is that the kernel counts such descriptors as "in flight" and limits them by user,
+ * and the whole daemon is one user.
  *
  * Threads: users_*(): one thread of one process uses a struct users; all other functions: the
  * worker's loop only.
@@ -41,10 +41,12 @@ struct owners;
 struct user {
 	uid_t uid;
 	uint32_t connections; /* open now */
-	uint32_t queries;     /* status replies in progress (query.h) */
-	uint64_t last_round;  /* number of its last turn in kfdschedd-door (greeter.h); 0: none */
+	uint32_t queries;     /* number of status replies in progress (query.h) */
+	/* number of its last turn in kfdschedd-door, where users take turns (greeter.h); 0: none */
+	uint64_t last_round;
 	struct log_share log;
-	struct ratelimit comes, scans; /* new connections; scans of shared memory (client_scan.h) */
+	/* of new connections; of scans of shared memory (client_scan.h) */
+	struct ratelimit comes, scans;
 };
 
 /* Returns true for root and for the daemon's own user. It checks the uid itself, not its owner,
@@ -64,9 +66,9 @@ struct users {
 /*
  * Returns the entry of `uid`, and creates one if there is none. `now` is CLOCK_MONOTONIC in ns.
  *
- * A new entry replaces the entry of a user without connections whose budgets are full again.
- * Such an entry, or a free one, always exists while at most USERS_MAX users have connections.
- * The pointer is valid until the next call.
+ * A new entry replaces the entry of a user without connections whose rate limits have recovered
+ * completely. Such an entry, or a free one, always exists while at most USERS_MAX users have
+ * connections. The pointer is valid until the next call.
  */
 struct user *users_find(struct users *users, uid_t uid, uint64_t now);
 
@@ -74,14 +76,15 @@ struct user *users_find(struct users *users, uid_t uid, uint64_t now);
  * Counts the connection `socket`, and sets *owner, the owner of the peer's uid, and *trusted,
  * users_is_trusted() of that uid.
  *
- * A trusted user can use all slots. Another user can use at most half of all slots, and none of
- * the last sixteenth, and the rate of its connections is limited. Returns NULL, after a log line,
- * if the connection is not allowed.
+ * A trusted user can use all slots. Another user can use at most half of all slots, and none of the
+ * last sixteenth, and the rate of its connections is limited. Returns the user; NULL, after a log
+ * line, if the connection is not allowed.
  */
 struct user *users_let_in(struct users *users, const struct owners *owners, int socket,
 			  uint64_t now, uid_t *owner, bool *trusted);
 
-/* Counts one connection of `owner` less, which users_let_in() counted and which has ended. */
+/* Subtracts one from the connections of `owner`: users_let_in() has counted it, and it has
+ * ended. */
 void users_left(struct users *users, uid_t owner, uint64_t now);
 
 /* Replies to a hello with a negative errno. */
@@ -94,7 +97,8 @@ struct admission_message {
 };
 
 struct admission {
-	/* a spare descriptor, released to receive a connection when no other is free; -1: none */
+	/* a spare descriptor, which is closed to receive a connection if no other is free; -1:
+	 * none */
 	int reserve;
 	uint64_t *refused; /* counter of refused connections */
 	struct users users;
@@ -102,8 +106,9 @@ struct admission {
 	struct admission_unread {
 		int socket;
 		uid_t owner;
-	} unread[ADMISSION_SLOTS]; /* connections that have ended with unread descriptors */
-	uint64_t unread_next_ns;   /* earliest time of the next check of unread[] */
+		/* connections that have ended, whose client has not read all descriptors sent to it */
+	} unread[ADMISSION_SLOTS];
+	uint64_t unread_next_ns; /* earliest time of the next check of unread[] */
 };
 
 /* A connection that was admitted. */
@@ -133,7 +138,8 @@ int admission_take(struct admission *admission, int channel, const struct owners
  * ms if there are more than 64 such connections. */
 void admission_check(struct admission *admission, uint64_t now);
 
-/* Handles the end of an admitted connection of `owner`. Takes ownership of `socket`. */
+/* Ends an admitted connection of `owner`: takes ownership of `socket` and closes it, at once or in
+ * a later admission_check(), when the client has read what was sent to it. */
 void admission_left(struct admission *admission, uid_t owner, int socket, uint64_t now);
 
 /* Returns true if the peer has not read all packets that were sent to it. */

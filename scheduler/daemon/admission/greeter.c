@@ -40,7 +40,7 @@ struct pending {
 	int fd;		     /* -1: free entry */
 	bool trusted, ready; /* ready: the hello is complete */
 	uid_t owner;
-	uint64_t last_round; /* number of the last turn of its user */
+	uint64_t last_round; /* number of the last turn of its user (end_round()) */
 	struct admission_message message;
 };
 
@@ -63,9 +63,9 @@ static struct {
 
 static uint32_t sinks; /* number of processes of sink_add() that have not ended */
 
-/* Closes `fd` in the new process, by its exit. The process keeps only `fd` and its end of the pipe.
- * When kfdschedd-door has closed the other end of the pipe, it has also closed its copy of `fd`, so
- * this process is the last holder of `fd`. */
+/* Runs in a new process and closes `fd` by its exit. The process closes all descriptors except `fd`
+ * and its end of the pipe. Then it waits until kfdschedd-door closes the other end of the pipe,
+ * after its copy of `fd`, so that this process is the last holder of `fd`. */
 static void swallow(int fd, int admission_end, int own_end)
 {
 	char none;
@@ -84,8 +84,8 @@ static void swallow(int fd, int admission_end, int own_end)
 
 /* Closes `fd` in a separate process, because closing a descriptor that its sender has chosen can
  * block for as long as the sender wants. Needed only on kernels before Linux 6.16 (greeter.h).
- * Takes ownership of `fd` in any case. If the process cannot be created, `fd` stays open for the
- * life of this one and an error is logged. */
+ * Takes ownership of `fd` in any case. If the new process cannot be created, `fd` stays open until
+ * kfdschedd-door ends. */
 static void sink_add(int fd)
 {
 	int ends[2];
@@ -142,9 +142,9 @@ static struct user *user_of(uid_t owner, uint64_t now)
 /* ---- content of a connection ---- */
 
 /*
- * Checks whether the next packet can be received. MSG_PEEK without room for descriptors makes
- * the kernel only set MSG_CTRUNC if there are some. SO_PASSCRED attaches credentials to each
- * packet, which distinguishes an empty packet from the end of the connection.
+ * Checks the next packet of a connection without receiving it. MSG_PEEK without room for
+ * descriptors makes the kernel only set MSG_CTRUNC if there are some. SO_PASSCRED attaches
+ * credentials to each packet, which distinguishes an empty packet from the end of the connection.
  *
  * Returns 0, or
  *   -ENODATA: end of the connection;
@@ -166,8 +166,9 @@ static int look_at_next(int fd)
 	return msg.msg_flags & MSG_CTRUNC ? -EBADMSG : 0;
 }
 
-/* Receives one packet. Returns its true length, or a negative errno as look_at_next(). Where the
- * kernel refuses descriptors, an empty packet counts as the end of the connection. */
+/* Receives one packet. Returns its full length, also if `size` is smaller, or a negative errno as
+ * look_at_next(). If the kernel refuses descriptors, look_at_next() is not called, and an empty
+ * packet counts as the end of the connection. */
 static ssize_t take(int fd, void *data, size_t size)
 {
 	struct iovec iov = {.iov_base = data, .iov_len = size};
@@ -183,8 +184,8 @@ static ssize_t take(int fd, void *data, size_t size)
 	return got == 0 && admission.refuses ? -ENODATA : got;
 }
 
-/* Shuts the connection down for reading, and discards what was sent. Returns false if
- * descriptors are in it. */
+/* Shuts the connection down for reading, and discards the packets that have arrived. Returns false
+ * if one of them carries file descriptors. */
 static bool empty(int fd)
 {
 	struct protocol_hello rest;
@@ -199,7 +200,8 @@ static bool empty(int fd)
 
 /* ---- end of a connection ---- */
 
-/* Closes a connection that is not in the table, or leaves it to another process. */
+/* Closes a connection that is not in the table. If it carries file descriptors, another process
+ * closes it (sink_add()). */
 static void dispose(int fd, uid_t owner, uint64_t now)
 {
 	if (empty(fd)) {
@@ -218,7 +220,8 @@ static void refuse(int fd, uid_t owner, int error, uint64_t now)
 	dispose(fd, owner, now);
 }
 
-/* Removes a connection from the table. Returns its descriptor, which the caller then owns. */
+/* Removes a connection from the table and no longer counts it. Returns its descriptor, which the
+ * caller then owns. */
 static int leave(struct pending *pending, uint64_t now)
 {
 	int fd = pending->fd;
@@ -239,7 +242,8 @@ static void drop(struct pending *pending, uint64_t now)
 
 /* ---- transfer to the worker ---- */
 
-/* Records that the user of a connection has had its turn. */
+/* Gives the user `owner`, and all its waiting connections, the newest turn number, so that
+ * next_ready() prefers other users. */
 static void end_round(uid_t owner, uint64_t now)
 {
 	uint64_t last_round = ++admission.turns;
@@ -250,7 +254,8 @@ static void end_round(uid_t owner, uint64_t now)
 			admission.pending[i].last_round = last_round;
 }
 
-/* Passes a connection to the worker. Returns false if the channel is full. */
+/* Passes a connection to the worker and removes it from the table. Returns false if the channel is
+ * full; the connection then stays in the table. */
 static bool pass(struct pending *pending, uint64_t now)
 {
 	int error = protocol_send(admission.with->channel, &pending->message,
@@ -266,7 +271,7 @@ static bool pass(struct pending *pending, uint64_t now)
 }
 
 /* Returns the next connection to pass on: one of a trusted user, otherwise one of the user whose
- * last turn is the longest ago. */
+ * last turn is the longest ago. NULL: none is ready. */
 static struct pending *next_ready(void)
 {
 	struct pending *found = NULL;
@@ -417,7 +422,7 @@ static void handle(const struct epoll_event *event, uint64_t now)
 			take_hello(pending, now);
 		break;
 	default:
-		break; /* pass_all() uses the room in the channel */
+		break; /* SOURCE_CHANNEL: pass_all() uses the new room in the channel */
 	}
 }
 
@@ -434,7 +439,8 @@ static void loop(void)
 		n = epoll_wait(admission.epoll, events, EVENTS, CHECK_MS);
 		now = clock_ns();
 		__atomic_store_n(&admission.with->shared->heartbeat_ns, now, __ATOMIC_RELEASE);
-		/* The socket for root first, so that its connections are also passed on first. */
+		/* Handle the socket for root first, so that its connections are also passed on
+		 * first. */
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u64 >> 32 == SOURCE_ROOT)
 				handle(&events[i], now);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to the daemon: at first unknown, then a workload with shared memory (struct
+ * A client: a connection to the daemon. Its hello makes it a workload with shared memory (struct
  * client_shm), or a command with a request. A process without the shim (external.h) is a client
  * without a connection.
  *
- * Data, and what follows from it alone; worker.h has the table of all clients. client_life.h,
+ * This header has the data of a client. worker.h has the table of all clients; client_life.h,
  * client_level.h and client_scan.h have the functions.
  *
  * Threads: the worker's loop only.
@@ -30,12 +30,13 @@ struct external;
 struct query;
 
 enum client_phase {
-	CLIENT_GREETING, /* its hello is being handled, perhaps in several runs (reader.h) */
-	CLIENT_SERVED,	 /* a workload with shared memory */
-	CLIENT_HOLDING,	 /* a command that waits for a suspend, or holds one (lease.h) */
-	CLIENT_READING,	 /* a command that receives events (events.h) */
-	CLIENT_ASKING,	 /* a command that waits for a reply (query.h) */
-	CLIENT_DEAD,	 /* freed at the end of the loop iteration */
+	/* its hello is being handled, again after each answer of kfdschedd-read (reader.h) */
+	CLIENT_GREETING,
+	CLIENT_SERVED,	/* a workload with shared memory */
+	CLIENT_HOLDING, /* a command that waits for a suspend, or holds one (lease.h) */
+	CLIENT_READING, /* a command that receives events (events.h) */
+	CLIENT_ASKING,	/* a command that waits for a reply (query.h) */
+	CLIENT_DEAD,	/* freed at the end of the loop iteration */
 };
 
 /* State of client_attrs.c. The priority that the client requests itself is in struct control. */
@@ -49,8 +50,7 @@ struct client_attrs {
 	/* grants (match_rules.h), one bit each: those by which it can preempt others; those by
 	 * which others can preempt it */
 	uint64_t can_preempt, preemptible_by;
-	/* the coming configuration can have another meaning for the client
-	 * (client_attrs_compare()) */
+	/* the new configuration may change attributes of the client (client_attrs_compare()) */
 	bool differs;
 	struct rule_match verdict;
 	struct proc_attrs subject; /* attributes as they were read last */
@@ -62,17 +62,18 @@ struct level {
 	/* its level changes to `to`; CLIENT_SHM_LEVEL_NONE: to level trap */
 	bool changing;
 	enum client_shm_level to;
-	/* a suspend failed, several were slow, or the driver does not support it */
+	/* trap is not tried again: a suspend failed, several were slow, or the driver cannot do
+	 * it */
 	bool never_trap;
-	bool unseen;   /* the obstacle to tracing it cannot be observed from outside */
-	bool unjudged; /* it is not known yet whether `unseen` is true */
+	bool unseen;   /* why it cannot be traced cannot be observed from outside */
+	bool unjudged; /* it is still to be determined whether `unseen` is true */
 	bool logged;   /* the level was logged since the client was last at level trap */
 	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
 	int error;
 	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
 	uint64_t pause_ns;    /* delay between two attempts, ns */
-	uint64_t attached_ns; /* when its session was opened; 0: it has none */
-	/* for a client with the only debug session of a GPU: since when it is idle, and the
+	uint64_t attached_ns; /* when the debug session on it was opened; 0: there is none */
+	/* if it has the only debug session that its GPU supports: since when it is idle, and the
 	 * number of its changes of activity at that time */
 	uint64_t idle_ns, transitions;
 	struct reason why; /* reason for `error`; a further obstacle is added to its sentence */
@@ -87,12 +88,12 @@ struct control {
 	bool leased;	   /* a request holds it suspended now */
 	uint64_t lease_ns; /* end of a lease of limited duration, CLOCK_MONOTONIC ns; 0: none */
 
-	/* fields of a command, while its request is handled, waits or holds: its target */
+	/* fields of a command, for the target of its request; valid until the request has ended */
 	int pidfd; /* pidfd of the target; -1: none */
 	pid_t pid;
 	uint64_t started, queried_ns; /* start time of the target; when the suspend was requested */
 	bool holds;		      /* the lease lasts as long as the connection */
-	bool replied; /* the command was informed that the target is suspended, or will be */
+	bool replied;		      /* a reply was sent: the target is suspended, or will be */
 };
 
 /* State of events.c. */
@@ -105,8 +106,8 @@ struct pending_event {
 	bool by_lease;	  /* its last suspension was by request */
 	bool has_latency; /* latency_ns is known */
 	uint64_t latency_ns;
-	/* of a reader: number of events lost and not reported yet; time of the next attempt to
-	 * report it */
+	/* of a command that receives events: number of lost events that was not reported yet; time
+	 * of the next attempt to report it */
 	uint64_t lost, retry_ns;
 };
 
@@ -114,7 +115,7 @@ struct pending_event {
 struct scan_limit {
 	struct ratelimit limit;
 	uint64_t put_off; /* number of scans deferred */
-	bool late, named; /* a scan is deferred now; the client was named in the log */
+	bool late, named; /* late: a scan is deferred now; named: the client was named in the log */
 };
 
 /* A node in the client's shared memory as of the last scan, and its metrics. */
@@ -128,8 +129,8 @@ struct seen_node {
 
 /* A member of worker->clients. client_free() frees it. */
 struct client {
-	/* What a scan and a sweep read comes first: with many clients, their time is that of the
-	 * cache misses. */
+	/* The fields that each scan and sweep (loop.c) reads come first: with many clients, these
+	 * loops take as long as their cache misses, so the fields are to be in few cache lines. */
 	enum client_phase phase;
 	/* index in worker->clients; number that differs for successive clients of a slot */
 	uint32_t slot, serial;
@@ -138,12 +139,13 @@ struct client {
 	struct client_shm *shm;
 	/* state of an external process (external.h); NULL: it has the shim */
 	struct external *external;
-	/* time of the next check of its program; 0: the connection is open */
+	/* after its connection was closed: time of the next check whether it runs another program;
+	 * 0: the connection is open */
 	uint64_t hung_up_ns;
-	/* when another process ended its session; 0: never, or already handled */
+	/* when another process ended its debug session; 0: never, or already handled */
 	uint64_t lost_ns;
-	/* level at which the client itself carries out holds (client_scan.h); NONE: the daemon
-	 * uses a session */
+	/* level at which the client holds itself on command (client_scan.h); NONE: the daemon holds
+	 * it by a debug session */
 	enum client_shm_level hold_cmd_level;
 	/* copies of words in `shm`, as of the last scan */
 	uint32_t runtime, generation, teardown_begin, teardown_end;
@@ -182,14 +184,14 @@ struct client {
 	bool hold_cmd_pending; /* a hold command has not been acknowledged yet */
 	bool hold_acked;       /* the client has acknowledged that it holds itself */
 	uint32_t own_session, hold_cmd,
-		hold_cmd_number; /* enum client_shm_own; last command, and its number */
+		hold_cmd_number; /* own_session: enum client_shm_own; hold_cmd: last hold command */
 	uint64_t hold_cmd_ns;	 /* when that command was sent */
 
-	struct executor *executor; /* thread with its debug session; NULL: none */
+	struct executor *executor; /* executor that has its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
-	bool refused;		   /* it cannot be held at its present level */
-	/* shm->teardown_granted must be updated when it runs (client_release_all()); release_at:
-	 * its index in worker->releasing */
+	bool refused;		   /* it cannot be held at its present level, for `reason` */
+	/* shm->teardown_granted must be updated as soon as the client runs (client_release_all());
+	 * release_at: its index in worker->releasing */
 	bool wants_release;
 	uint32_t release_at;
 	uint64_t hung_up_wait_ns; /* time from the check at hung_up_ns to the next */

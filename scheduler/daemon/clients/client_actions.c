@@ -13,16 +13,17 @@
  * kfd_priv.h). */
 #define UNMAP_LATENCY_NS 4000000000ull
 #define MUTEX_PART 100u
-#define CAUSE_MAX_NS 1000000000u /* a longer delay is a wrong timestamp of a client */
+#define CAUSE_MAX_NS 1000000000u /* a longer delay means a wrong timestamp from the client */
 
 static void set_suspended(struct client *client, bool suspended)
 {
 	__atomic_store_n(&client->shm->suspended, suspended, __ATOMIC_SEQ_CST);
 }
 
-/* Returns true if another driver call of the process may hold its mutex now, for which a suspend
- * then waits. Without the shim or with an older one this is not known, so the executor measures to
- * be sure; a process that suspends itself does not measure. */
+/* Returns true if another driver call of the process may hold the mutex of the process now, so that
+ * a suspend would wait for it. Returns true, too, if that is not known, for a process without the
+ * shim or with an older one, so that the executor measures the wait. A process that suspends itself
+ * does not measure. */
 static bool mutex_may_be_held(const struct client *client)
 {
 	bool known = !client->external && client->version == PROTOCOL_VERSION;
@@ -30,7 +31,8 @@ static bool mutex_may_be_held(const struct client *client)
 	return (!known && !client->hold_cmd_level) || shm_word(&client->shm->pinning);
 }
 
-/* Cancels a suspend that was to begin if the client has announced a call. Returns true if so. */
+/* Cancels a suspend before it begins if the client has announced a call that a suspension would
+ * block. Returns true if it was cancelled. */
 static bool is_cancelled(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (shm_word(&client->shm->teardown_begin) == shm_word(&client->shm->teardown_end))
@@ -38,7 +40,8 @@ static bool is_cancelled(struct worker *worker, struct client *client, uint64_t 
 	set_suspended(client, false);
 	client_scan_teardown(worker, client);
 	feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
-	/* both words may have changed back meanwhile, so the core must decide again in any case */
+	/* teardown_begin and teardown_end may be equal again now, so the core must decide again in
+	 * any case */
 	return true;
 }
 
@@ -70,7 +73,8 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		return true;
 	}
 	/* Set `suspended` first, then read `teardown_begin`. The client increments `teardown_begin`
-	 * first, then reads `suspended`. So at least one of the two sees the other's write. */
+	 * first, then reads `suspended`. So at least one of both sides sees the write of the
+	 * other. */
 	set_suspended(client, true);
 	if (is_cancelled(worker, client, now))
 		return false;
@@ -241,7 +245,8 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 	executor_send(client->executor, EXECUTOR_COLLECT);
 }
 
-/* Records that the client cannot be held, for now or permanently. A reason that is set stays. */
+/* Records that the client cannot be held, for now or permanently. If it has a reason already, that
+ * reason stays. */
 static void refuse(const struct worker *worker, struct client *client)
 {
 	client->refused = true;
@@ -251,7 +256,7 @@ static void refuse(const struct worker *worker, struct client *client)
 			   NULL);
 }
 
-/* Handles the end of a session whose executor has not ended. */
+/* Handles that a debug session has ended, although the daemon has not ended it. */
 static void lost(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (!client->attached || client->refused || worker->stopping || client->level.changing)
@@ -263,7 +268,7 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Lowers the level, because the executor reports nothing more. `hung`: its driver call does not
+/* Lowers the level of a client whose executor was ended. `hung`: because a driver call did not
  * return. */
 static void aborted(struct worker *worker, struct client *client, bool hung, uint64_t now)
 {
@@ -273,18 +278,20 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall_by(worker, client, REASON_executor_ended, -ECONNRESET, now);
 }
 
-/* Returns true if the driver has reset a queue in a suspend, or an ENABLE, that succeeded, to judge
- * by its time. The wait for the process's mutex just before shows how long the mutex is held: if
- * that is a small part of the suspend, it is no reason for the rest. (On a busy host any driver
- * call takes some ms.) */
+/* Returns true if the driver seems to have reset a queue of the client in a successful suspend or
+ * ENABLE, because the call took at least UNMAP_LATENCY_NS. The call may also have waited for the
+ * mutex of the process; the wait that was measured just before shows how long the mutex is held.
+ * Only if that wait is a small part of the time, the mutex does not explain it. (On a busy host any
+ * driver call takes some ms.) */
 static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 {
 	return cost->duration_ns >= UNMAP_LATENCY_NS &&
 	       cost->waited_ns < cost->duration_ns / MUTEX_PART;
 }
 
-/* Lowers the level if a suspend that succeeded, or the beginning of the session, has cost a queue:
- * the work of that queue is lost, and suspending the rest of the process does not bring it back. */
+/* Lowers the level if the driver has reset a queue in a successful suspend, or when the session was
+ * opened (has_cost_a_queue()): the work of that queue is lost, and suspending the rest of the
+ * process does not bring it back. `what` names the call. */
 static void check_reset(struct worker *worker, struct client *client, const char *what,
 			const struct kfd_debug_cost *cost, uint64_t now)
 {
@@ -318,7 +325,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	outcome = executor_take(client->executor, &report);
 	if (outcome & EXECUTOR_ATTACHED) {
 		attached(worker, client, now);
-		if (!(outcome & EXECUTOR_ACTED)) /* the report is about the beginning */
+		if (!(outcome & EXECUTOR_ACTED)) /* then the report is about opening the session */
 			check_reset(worker, client, "the beginning of its debug session",
 				    &report.cost, now);
 	}

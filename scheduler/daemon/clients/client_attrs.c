@@ -11,7 +11,7 @@
 #include "scheduler/daemon/reader/reader.h"
 
 #define AGAIN_NS 5000000000u
-#define SPREAD_NS 250000u /* from the reading of one client's attributes to the next one's */
+#define SPREAD_NS 250000u /* time between reading the attributes of one client and of the next */
 
 /* ---- tenant and group ---- */
 
@@ -86,7 +86,8 @@ static enum protocol_level level_of(const struct client *client)
 	return level;
 }
 
-/* Evaluates the configuration for a client, with the attributes that were read last. */
+/* Applies the rules and grants of the configuration to a client, with its attributes as they were
+ * read last. */
 static void find_attrs(struct worker *worker, struct client *client)
 {
 	struct client_attrs *attrs = &client->attrs;
@@ -106,7 +107,7 @@ static void find_attrs(struct worker *worker, struct client *client)
 	client->group_number = group_of(worker, client);
 }
 
-/* Stores the attributes. Returns true if they differ from those before. */
+/* Stores the attributes that were read for the client. Returns true if they have changed. */
 static bool take_subject(struct client *client, const struct proc_attrs *subject)
 {
 	struct proc_attrs before = client->attrs.subject;
@@ -184,7 +185,7 @@ static void configured(struct worker *worker, struct client *client, uint64_t no
 		client_attrs_changed(worker, client);
 }
 
-/* Returns true if `config` means something else for the client than what is in force for it. */
+/* Returns true if the rules or grants of `config` give the client other values than it has now. */
 static bool differs(const struct config *config, const struct client *client)
 {
 	const struct client_attrs *attrs = &client->attrs;

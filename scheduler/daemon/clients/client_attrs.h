@@ -30,30 +30,30 @@ void client_attrs_slot(struct worker *worker, const struct client *client, uint6
 /* Returns the effective priority by rule or by the client's own value, without control requests. */
 int client_attrs_priority(const struct client *client);
 
-/* Applies the effective priority and SLO when those that the client requests may have changed. A
- * priority that a control request has set stays. */
+/* Updates the effective priority and SLO when the values that the client requests may have changed.
+ * A priority that a control request has set is not changed. */
 void client_attrs_changed(struct worker *worker, struct client *client);
 
 /*
- * Compares what worker->coming means for each client, by the attributes that were read last, with
- * what is in force, from the slot worker->compared on, and marks those for which it differs.
- * Clients that register or change meanwhile are marked without a comparison. Stops at `end_ns`
- * (CLOCK_MONOTONIC); at least one client is compared. Returns true if all have been compared.
+ * Marks each client to which the configuration worker->coming gives other values than it has now,
+ * by the attributes that were read last. Begins at slot worker->compared and stops at `end_ns`
+ * (CLOCK_MONOTONIC), but after at least one client. Clients that register or change meanwhile are
+ * marked without a comparison. Returns true if all have been compared.
  */
 bool client_attrs_compare(struct worker *worker, uint64_t end_ns);
 
-/* Evaluates a new configuration, which is in force now, for each marked client. `again`: the
- * attributes of each client are to be read again, one client after the other. A level takes effect
- * when a process registers the next time. */
+/* Applies a new configuration, which is in force now, to each marked client. `again`: also plan to
+ * read the attributes of each client again, one client after the other. A changed level takes
+ * effect when a process registers the next time. */
 void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
-/* Called in each sweep (loop.c), between reader_begin() and reader_end(): if it is due, reads again
- * what the rules match (struct proc_attrs: cgroup, executable, groups). If that has changed,
- * evaluates the rules again, applies the result and returns true. */
+/* Reads again what the rules match (struct proc_attrs: cgroup, executable, groups), if that is due.
+ * If it has changed, evaluates the rules again, applies the result and returns true. Called in each
+ * sweep (loop.c), between reader_begin() and reader_end(). */
 bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
-/* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself,
- * or its rule. */
+/* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself or
+ * its rule has requested it. */
 void client_set_priority(struct worker *worker, struct client *client, int priority,
 			 const struct client *by);
 

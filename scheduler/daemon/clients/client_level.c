@@ -19,10 +19,10 @@
 #define IDLE_NS (SECOND_NS * 9 / 10)
 #define MOVE_NS (2 * SECOND_NS)
 
-static uint64_t session_moved_ns; /* last move of a session between processes */
+static uint64_t session_moved_ns; /* when a session was last moved between processes */
 
-/* Returns the level at which a client with KFDSHIM_LEVEL `level` is held by commands;
- * CLIENT_SHM_LEVEL_NONE: it is not. */
+/* Returns the level at which a client with KFDSHIM_LEVEL `level` holds itself on command;
+ * CLIENT_SHM_LEVEL_NONE: it does not. */
 static enum client_shm_level commanded(uint32_t level)
 {
 	switch (level) {
@@ -82,8 +82,8 @@ void level_log(struct worker *worker, struct client *client)
 
 /* ---- the only session of a GPU ---- */
 
-/* Returns true if both clients may use a common node. A client that has not named a node yet may
- * use any. */
+/* Returns true if both clients may use a common node. A client without a node yet may use any
+ * node. */
 static bool share_nodes(const struct client *a, const struct client *b)
 {
 	if (!a->seen[0].gpu_id || !b->seen[0].gpu_id)
@@ -113,8 +113,9 @@ static struct client *holder_for(const struct worker *worker, const struct clien
 
 /* ---- change to a lower level ---- */
 
-/* Selects the level below trap. A session on itself needs no right to trace. But if the GPU has
- * only one session, the runtime is disabled or the firmware fails, self fails as trap does. */
+/* Returns the level to try when trap has failed with `error`. Level self, a session of the client
+ * on itself, needs no right to trace. But if the GPU has only one session, the runtime is disabled
+ * or the firmware fails, self fails as trap does, so the level is gate. */
 static enum client_shm_level below_trap(int error)
 {
 	switch (error) {
@@ -143,7 +144,7 @@ static void plan_climb(struct level *level, uint64_t now)
 	level->climb_ns = now + level->pause_ns;
 }
 
-/* Starts a change of the level. The client is not held until the change is complete. */
+/* Starts a change of the level to `to`. The client is not held until the change is complete. */
 static void leave_level(struct worker *worker, struct client *client, enum client_shm_level to)
 {
 	client->level.changing = true;
@@ -154,7 +155,7 @@ static void leave_level(struct worker *worker, struct client *client, enum clien
 			      EXECUTOR_QUIT); /* the end of the executor resumes the client */
 }
 
-/* Leaves the client observed only, because no other level is possible. */
+/* Makes the client one that is only observed and never held, because no other level is possible. */
 static void observe(struct worker *worker, struct client *client)
 {
 	struct level *level = &client->level;
@@ -175,7 +176,8 @@ static void observe(struct worker *worker, struct client *client)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Records why a level does not work. The obstacle to trap stays the first reason. */
+/* Records why the present level does not work. If trap has failed before, `why` is appended to the
+ * reason for that. */
 static void explain(const struct worker *worker, struct client *client, const struct reason *why)
 {
 	struct level *level = &client->level;
@@ -214,7 +216,8 @@ void level_fall(struct worker *worker, struct client *client, const struct reaso
 		level->climb_ns = 0;
 	if (!level_may_change(client) || error == -ESRCH)
 		observe(worker, client);
-	/* The client may be stopped: it gets the same level again when it acknowledges. */
+	/* The client may be stopped (by a debugger). It gets the same level again when it
+	 * acknowledges. */
 	else if (error == -ETIMEDOUT)
 		leave_level(worker, client, client->hold_cmd_level);
 	else
@@ -236,7 +239,7 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 
 	if (!level_may_change(client) || error == -ETIMEDOUT)
 		return;
-	/* At level self, the error may also be that no session is possible. */
+	/* At level self, other errors can also mean that no session is possible. */
 	if (client->hold_cmd_level == CLIENT_SHM_LEVEL_NONE || error == 0 || error == -ETIME)
 		error = -EIO;
 	why.error = error;
@@ -460,8 +463,9 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	client->evaluated = false; /* so that the next scan does */
 }
 
-/* Finds out whether the right to trace, which was refused, seems to exist: then waiting for it
- * would not help (`unseen`). */
+/* Checks, after tracing was refused with EPERM, whether the daemon seems to have the right to trace
+ * the client. If it does, the obstacle is another one, and waiting for the right would not help
+ * (`unseen`). */
 static void evaluate_level(struct client *client)
 {
 	int right = reader_right_has_come(client->peer.pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The level of each client: which one it has, the reason, and changes.
+ * The level of each client (how it is held), the reason for the level, and changes.
  *
  * KFDSHIM_LEVEL=auto:
  * - trap where it works;
@@ -8,15 +8,15 @@
  *   right to trace it, if that can help;
  * - otherwise gate, which always works.
  *
- * The obstacle to trap is kept, and trap is tried again after 1 s, then 2 s, 4 s, up to 30 s. An
- * obstacle that can be observed from outside (is the process traced?) is checked once a second.
- * After a suspend that failed, or several that were slow, trap is not tried again. With any
- * other KFDSHIM_LEVEL a client has the level that it requested, or is only observed, with the
- * reason; trap is tried again as with auto.
+ * The reason why trap failed is kept, and trap is tried again after 1 s, then 2 s, 4 s, up to 30 s.
+ * An obstacle that can be observed from outside (is the process traced?) is checked once a second.
+ * After a suspend that failed, or several that were slow, trap is not tried again. With any other
+ * KFDSHIM_LEVEL a client has the level that it requested, or is only observed, with the reason;
+ * trap is tried again as with auto.
  *
- * Some GPUs support one debug session at a time. The first client that uses such a GPU has it.
- * When that client was idle for a second, and no session was moved for two seconds, the session
- * goes to a client that has work.
+ * Some GPUs support one debug session at a time. The first client that uses such a GPU has it. When
+ * that client was idle for a second, and no session was moved for two seconds, the session goes to
+ * a client that has work.
  *
  * Threads: the worker's loop only.
  */
@@ -49,35 +49,35 @@ void level_risen(struct client *client, uint64_t now);
  * to with `error`. */
 void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now);
 
-/* Prepares the same level again, when the client has lost what its level needs. */
+/* Commands the client to prepare its level again, because it has lost what the level needs. */
 void level_again(struct worker *worker, struct client *client);
 
-/* Called in each sweep (loop.c) of the client, between reader_begin() and reader_end(): completes a
- * change of the level, or tries trap again. */
+/* Completes a change of the level, or tries trap again, if that is due. Called in each sweep
+ * (loop.c) of the client, between reader_begin() and reader_end(). */
 void level_step(struct worker *worker, struct client *client, uint64_t now);
 
 /* Returns true if the client can have another level than the one that it requested. */
 bool level_may_change(const struct client *client);
 
-/* Returns true while the client changes its level, and so has none. */
+/* Returns true while the level is being changed; the client cannot be held meanwhile. */
 bool level_is_changing(const struct client *client);
 
-/* Writes the reason for the lack of a higher level to client->reason. Returns false if there is
- * none. */
+/* Writes to client->reason why the client has no higher level. Returns false if there is no
+ * reason. */
 bool level_explain(struct client *client);
 
-/* Logs the level and its reason and sends an event, once until the client reaches level trap. */
+/* Logs the level and its reason and sends an event, but only once until the client reaches level
+ * trap. */
 void level_log(struct worker *worker, struct client *client);
 
 /* Starts to open a debug session of the daemon on the client. `patient` as in executor_start(). */
 void client_attach(struct worker *worker, struct client *client, bool patient);
 
-/* Writes the reason why the client is not suspended, before anything was tried, to
- * client->reason. */
+/* Writes to client->reason why the client is not suspended, if no debug session was tried yet. */
 void client_explain(struct client *client);
 
-/* Opens a session, or updates whether the client can be suspended, when the state of its runtime
- * has changed. */
+/* Opens a session, or updates whether the client can be suspended. Called when the state of its
+ * runtime has changed. */
 void client_runtime_changed(struct worker *worker, struct client *client);
 
 /* Evaluates again whether the client can be suspended. */

@@ -62,7 +62,8 @@ void client_why_never(const struct client *client, enum reason_code code, struct
 	uint32_t error = shm_word((const uint32_t *)&client->shm->runtime_errno);
 	char waves[CWSR_WHY];
 
-	/* The shim reads the same files, but its shared memory has no room for a sentence. */
+	/* The shim cannot report this: client shared memory has no room for a sentence. So the
+	 * daemon reads the same files. */
 	if (error == EOPNOTSUPP && cwsr_is_missing(waves))
 		reason_set(why, REASON_waves_not_saved, 0, -EOPNOTSUPP, "%s", waves);
 	else
@@ -129,7 +130,7 @@ static void want_release(struct worker *worker, struct client *client)
 	worker->releasing[worker->release_count++] = client;
 }
 
-/* Takes the client off worker->releasing, where the last entry gets its place. */
+/* Removes the client from worker->releasing. The last entry takes the place of the removed one. */
 static void want_no_release(struct worker *worker, struct client *client)
 {
 	struct client *last;
@@ -144,7 +145,7 @@ static void want_no_release(struct worker *worker, struct client *client)
 
 bool client_scan_teardown(struct worker *worker, struct client *client)
 {
-	/* `teardown_end` first: read in this order, it is never ahead of `teardown_begin` */
+	/* read `teardown_end` first, so that it is never ahead of `teardown_begin` */
 	uint32_t teardown_end = shm_word(&client->shm->teardown_end);
 	uint32_t teardown_begin = shm_word(&client->shm->teardown_begin);
 
@@ -170,7 +171,8 @@ static void release(struct worker *worker, struct client *client, uint64_t now)
 
 void client_release_all(struct worker *worker, uint64_t now)
 {
-	/* From the end, because a release puts the last entry in the place of its own. */
+	/* From the end, because want_no_release() puts the last entry in the place of the removed
+	 * one. */
 	for (uint32_t i = worker->release_count; i-- > 0;)
 		release(worker, worker->releasing[i], now);
 }
@@ -223,9 +225,9 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	client->phase = CLIENT_DEAD;
 	worker->client_exited(worker, client, before);
 	worker->dead++;
-	/* The process has a copy of the first descriptor, the executor of the second, and
-	 * admission.c may keep the third open: remove all of them from epoll before they are
-	 * closed. */
+	/* Remove the descriptors from epoll before they are closed, because copies of them stay
+	 * open: wake_fd in the process, pidfd in the executor, and the socket possibly in
+	 * admission.c. */
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);
 	worker_unwatch(worker, client->socket);

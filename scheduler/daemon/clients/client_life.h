@@ -19,14 +19,15 @@ struct client *client_new(struct worker *worker, int socket, uint64_t now);
 /* Makes the client a workload (CLIENT_SERVED), which the core knows. */
 void client_served(struct worker *worker, struct client *client);
 
-/* Returns the `asker` of the client for reader_begin(). */
+/* Returns the number that identifies the client as the `asker` of reader_begin(). */
 uint64_t client_asker(const struct client *client);
 
-/* Writes to `why` the reason why the driver never debugs the client's runtime: what the driver
- * lacks, or `code` with the errno in the shared memory. */
+/* Writes to `why` the reason why the driver can never open a debug session on the client's runtime:
+ * what the driver lacks, or `code` with the errno in the shared memory. */
 void client_why_never(const struct client *client, enum reason_code code, struct reason *why);
 
-/* Makes the client one that cannot be held at its level; logs the reason and sends an event. */
+/* Records that the client cannot be held at its level, for the reason `why`; logs it and sends an
+ * event. */
 void client_cannot(struct worker *worker, struct client *client, const struct reason *why);
 
 /* Sends a reply to a command: 0 or a negative errno, and a sentence. client_reply() also ends the
@@ -39,12 +40,12 @@ void client_reply(struct worker *worker, struct client *client, int status, cons
 void client_command(struct client *client, enum client_shm_level level, uint32_t what,
 		    uint64_t now);
 
-/* Scans the shared memory for announcements of calls that a suspension would block. Returns true if
- * something had changed; the client is then in worker->releasing. */
+/* Reads from the shared memory which calls the client has announced that a suspension would block.
+ * Returns true if that has changed; the client is then in worker->releasing. */
 bool client_scan_teardown(struct worker *worker, struct client *client);
 
-/* Permits the announced calls of the clients in worker->releasing that are not suspended: publishes
- * shm->teardown_granted, wakes its waiters, and takes the client off the list. */
+/* Permits the announced calls of each client in worker->releasing that is not suspended: publishes
+ * shm->teardown_granted, wakes its waiters, and removes the client from the list. */
 void client_release_all(struct worker *worker, uint64_t now);
 
 /* Ends a client: removes it from the core and from all lists. `why` completes a log line;
@@ -62,22 +63,22 @@ void client_free(struct worker *worker, struct client *client);
  * also if it fails. */
 void client_accept(struct worker *worker, const struct admitted *admitted, uint64_t now);
 
-/* Runs the code again that waits for an answer of kfdschedd-read for `asker`, which has arrived
- * (reader_replied()). */
+/* Continues what waits for an answer of kfdschedd-read to `asker` (client_asker()), which has
+ * arrived (reader_replied()). */
 void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
 
-/* Handles that the peer has closed the connection: ends a command, and checks from now on whether a
- * workload, which may still live, runs another program. */
+/* Handles that the peer has closed the connection. Ends a command. A workload may still live, so
+ * the daemon checks from now on whether it runs another program. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 
-/* Called in each sweep of the client (loop.c: every 20 ms, with more than 256 clients less often),
- * and when an answer has arrived: does all that is overdue. */
+/* Does all that is due for the client. Called in each sweep of the client (loop.c: every 20 ms,
+ * with more than 256 clients less often), and when an answer has arrived. */
 void client_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* ---- actions and the debug session ---- */
 
-/* Starts an action of the core. Returns false if it was cancelled, and the core must decide
- * again. */
+/* Starts an action (suspend or resume) that the core has decided. Returns false if it was
+ * cancelled, so that the core must decide again. */
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
 		uint64_t now);
 
@@ -89,8 +90,8 @@ void client_find_cause(struct worker *worker, struct client *client);
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);
 
-/* Has the queues of an external process read again, and updates the state of its runtime. Called
- * when its session has reported an event, or begins to report events. */
+/* Marks the queues of an external process to be read again, and updates the state of its runtime.
+ * Called when its session has reported an event, or begins to report events. */
 void client_session_changed(struct client *client);
 
 /* Handles the outcomes of the client's executor, if there are any. */

@@ -22,8 +22,8 @@ static const struct ratelimit_rule user_rule = {.burst = 6000, .period_ns = 1666
 
 /* ---- commands to hold ---- */
 
-/* Updates whether the client can be held. Level self needs a debug session of its own, or
- * UPDATE_QUEUE; the other levels need nothing. */
+/* Passes to the core whether the client can be held. For level self it needs a debug session of its
+ * own, or UPDATE_QUEUE; the other levels need nothing. */
 static void set_capability(struct worker *worker, struct client *client)
 {
 	bool able = client->hold_cmd_level != CLIENT_SHM_LEVEL_SELF ||
@@ -46,7 +46,8 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		client->reason = (struct reason){0};
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED) {
-		/* a rule set level self, its session was ended, or its runtime was enabled again */
+		/* reached if a rule set level self, its session was ended, or its runtime was
+		 * enabled again */
 		level_again(worker, client);
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_NEVER) {
 		client_why_never(client, REASON_no_own_session, &why);
@@ -60,8 +61,8 @@ static void set_capability(struct worker *worker, struct client *client)
 	}
 }
 
-/* Reports the acknowledgement of a hold command. `error` and `took_us` are values from the client
- * and may be anything. */
+/* Handles the acknowledgement of a hold command. `error` and `took_us` come from the client and may
+ * have any value. */
 static void send_result(struct worker *worker, struct client *client, uint32_t error,
 			uint32_t took_us, uint64_t now)
 {
@@ -78,7 +79,7 @@ static void send_result(struct worker *worker, struct client *client, uint32_t e
 		level_prepared(worker, client, report.error, now);
 		return;
 	}
-	/* A hold was not possible at that moment, and nothing was tried. */
+	/* The client could not hold itself at that moment, and has not tried. */
 	if (error == ECANCELED && client->acting == CORE_SUSPEND) {
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return;
@@ -97,8 +98,8 @@ static void lost(struct worker *worker, struct client *client, uint32_t error, u
 	level_fall(worker, client, &why, now);
 }
 
-/* Reads the client's session, runtime state and acknowledgement. Returns true if something had
- * changed. */
+/* Reads from the shared memory the client's own session, its runtime state and its acknowledgement.
+ * Returns true if something had changed. */
 static bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint32_t own = shm_word(&client->shm->own_session),
@@ -131,8 +132,8 @@ void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now
 	/* The daemon itself may have been stopped: check the acknowledgement again. */
 	if (shm_word(&client->shm->hold_cmd_done) == client->hold_cmd)
 		return;
-	/* A release is in the client's shared memory and the client will read it. A hold also
-	 * ends by itself when the daemon does not renew it (shim/hold.h). */
+	/* Count a release as done: the client will read the command, and its hold also ends if the
+	 * daemon does not renew it (shim/hold.h). */
 	if (client->acting == CORE_RESUME) {
 		send_result(worker, client, 0, 0, now);
 		return;
@@ -151,7 +152,8 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	if (client_shm_node_read(client->shm, slot, &node) != 0)
 		return false;
 	if (node.gpu_id != seen->gpu_id) {
-		/* The protocol only appends nodes. A client that changes a node loses it. */
+		/* Only new entries are valid by the protocol. If a client changes an entry, it is
+		 * ignored from then on. */
 		if (seen->gpu_id)
 			return false;
 		metrics_settle(worker, client, now);
@@ -171,7 +173,8 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	return true;
 }
 
-/* Takes over the priority, which the program may change (kfdshim.h). Returns true if it did. */
+/* Applies the priority in the shared memory, which the program can change (kfdshim.h). Returns true
+ * if it has changed. */
 static bool scan_priority(struct worker *worker, struct client *client)
 {
 	int priority = (int)shm_word((const uint32_t *)&client->shm->priority);
@@ -283,7 +286,7 @@ bool scan_unwoken(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (client->scan_limit.late || !client_scan(worker, client, now))
 		return false;
-	/* If the budget is exhausted, the next scan is deferred. */
+	/* If the rate limit is exceeded, the next scan is deferred. */
 	if (!take(worker, client, now))
 		put_off(worker, client, now);
 	return true;

@@ -17,14 +17,14 @@
 #include "scheduler/daemon/operator/lease.h"
 #include "scheduler/daemon/reader/reader.h"
 
-#define PROGRAM_NS 1000000000u /* between two reads of its queues without an event */
-/* between two reads of its queues after an event; it may create queues without end */
+#define PROGRAM_NS 1000000000u /* between two reads of the queues without an event */
+/* between two reads of the queues after an event; a limit, as a process may create queues without
+ * end */
 #define HASTE_NS 20000000u
-#define THREADS_NS 100000000u /* between two checks of its threads, while it is suspended */
-/* at most this fraction of the time is spent on that check, which takes long with very many
- * threads */
+#define THREADS_NS 100000000u /* between two checks of the threads of a suspended process */
+/* at most 1/20 of the time is spent on checks of threads, which take long with very many threads */
 #define THREADS_PART 20u
-/* checks in a row without a DESTROY_QUEUE, after which it counts as finished */
+/* a DESTROY_QUEUE counts as finished after so many checks in a row without one */
 #define QUIET_READS 2
 
 /* State of an external process. */
@@ -34,7 +34,7 @@ struct external {
 	uint64_t threads_ns; /* time of the next check of its threads */
 	uint64_t directory;  /* number of its directory in sysfs; 0: it had none */
 	bool watched;	     /* its session reports new queues */
-	unsigned quiet;	     /* checks since a thread was seen in DESTROY_QUEUE */
+	unsigned quiet;	     /* checks in a row that have found no thread in DESTROY_QUEUE */
 	char rule[VALUE_NAME];
 	uint32_t queue_count;
 	struct sysfs_queue queues[SYSFS_QUEUES];
@@ -68,8 +68,8 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 	client_reconsider(worker, client);
 }
 
-/* Checks that the process of `pidfd` can be tagged, and fills *out and *subject. The caller owns
- * out->pidfd. Returns 0, or a negative errno with a sentence in `problem`. */
+/* Checks that the process of `pidfd` can be tagged (get a priority), and fills *out and *subject.
+ * The caller owns out->pidfd. Returns 0, or a negative errno with a sentence in `problem`. */
 static int hold(pid_t pid, int pidfd, struct socket_peer *out, struct proc_attrs *subject,
 		char *problem, size_t size)
 {
@@ -243,8 +243,8 @@ static void read_queues(struct client *client, uint64_t now)
 
 	external->read_ns = now;
 	client->queues_changed = false;
-	/* The directory disappears with the last descriptor of the device: after an exec, or
-	 * when the process ends. */
+	/* The sysfs directory of a process disappears with its last descriptor of the device: after
+	 * an exec, or when the process ends. */
 	external->queue_count = n > 0 ? (uint32_t)n : 0;
 	client->pending = has_compute(external, 0) ? REASON_session_tried : REASON_no_queues_yet;
 	publish(client, now);
@@ -261,8 +261,8 @@ static void start(struct worker *worker, struct client *client)
 	if (client->executor || client->refused || worker->stopping ||
 	    client->priority == PRIORITY_UNSET || !has_compute(client->external, 0))
 		return;
-	/* The shim's agent was loaded after the process had been tagged, and could not register
-	 * here. */
+	/* If the process has the shim, its agent was loaded after the process had been tagged, and
+	 * could not register with the daemon. */
 	shim = reader_has_shim(client->peer.pid);
 	if (reader_has_none(shim))
 		return;
@@ -305,8 +305,8 @@ static void check_threads(struct worker *worker, struct client *client, uint64_t
 	}
 }
 
-/* Removes the priority that a request has set, which belongs to the program that was running. A
- * lease belongs to the process, so it is kept. */
+/* Removes the saved priority that a request has set: it was meant for the earlier program of the
+ * process. A lease is kept, because it is for the process, whatever its program. */
 static void forget_request(struct worker *worker, const struct socket_peer *peer)
 {
 	const struct saved_process *known =
@@ -320,7 +320,7 @@ static void forget_request(struct worker *worker, const struct socket_peer *peer
 	saved_store(&worker->shared->saved, &rest);
 }
 
-/* Returns true if the process runs another program since an exec. Where addresses are not
+/* Returns true if the process has executed another program (exec). Where addresses are not
  * randomised, the address of the stack need not change with an exec, so the number of the sysfs
  * directory is compared, too. */
 static bool is_another_program(const struct client *client, uint64_t now)
@@ -375,8 +375,8 @@ static struct {
 	bool unrestored;
 } own = {.pidfd = -1, .unrestored = true};
 
-/* Returns true if a rule with `shim = no` can be applied. Otherwise the reason is logged once a
- * configuration. */
+/* Returns true if the rule has `shim = no` and is possible for processes without the shim. If it is
+ * not possible, logs the reason. */
 static bool can_be_followed(const struct rule *rule)
 {
 	const char *why = NULL;
@@ -445,7 +445,7 @@ static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 	return error;
 }
 
-/* Gives a process the priority again that a request in an earlier worker has set. Returns 0 or a
+/* Gives a process again the priority that a request to an earlier worker has set. Returns 0 or a
  * negative errno. */
 static int restore_tag(struct worker *worker, const struct saved_process *saved, int pidfd)
 {
@@ -461,8 +461,8 @@ static int restore_tag(struct worker *worker, const struct saved_process *saved,
 	return error;
 }
 
-/* Compares a process with requests and rules. Returns -EINPROGRESS if it must be called again
- * for the same process. */
+/* Gives a process the priority that a saved request or a rule sets for it. Returns -EINPROGRESS if
+ * it must be called again for the same process. */
 static int check_process(struct worker *worker, pid_t pid, int pidfd)
 {
 	const struct saved_process *saved;
@@ -511,7 +511,8 @@ static void check_tagged(struct worker *worker)
 			external_rules_again(worker, client);
 }
 
-/* Checks the next process of own.pids. Returns false while the answers about it are awaited. */
+/* Checks the next process of own.pids. Returns false if it waits for an answer of kfdschedd-read;
+ * the next call then continues. */
 static bool look_at_next(struct worker *worker)
 {
 	pid_t pid = own.pids[own.next];
@@ -530,7 +531,8 @@ static bool look_at_next(struct worker *worker)
 	return true;
 }
 
-/* Checks some of the processes. Each may need two or three requests to kfdschedd-read. */
+/* Checks processes of own.pids for WORK_NS at most. Each may need two or three requests to
+ * kfdschedd-read. */
 static void check_some(struct worker *worker)
 {
 	uint64_t end = clock_ns() + WORK_NS;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * External processes: processes without the shim that use the driver and to which a control
- * request or a rule has given a priority ("tagged" processes). They do not know the daemon and
+ * External processes: processes without the shim that use the driver and to which a control request
+ * or a rule has given a priority ("tagged" processes). They have no connection to the daemon and
  * announce nothing. Consequences:
- * - It can only be suspended for other processes. Its queues are visible, but not whether work
- *   is in flight. So it counts as active on each node where it has a compute queue, and
- *   never causes the suspension of another process (core_set_victim_only()).
+ * - Such a process can only be suspended for other processes. Its queues are visible, but not
+ *   whether work is in flight. So it counts as active on each node where it has a compute queue,
+ *   and never causes the suspension of another process (core_set_victim_only()).
  * - Its shared memory (struct client_shm) is private to the daemon, which fills it with what a shim
- *   would write, as far as sysfs, the debug session and /proc show it. All other modules treat
- *   it like any client.
- * - A debug session can only be tried, once there are compute queues: a runtime is enabled
- *   before its first queue or never (afterwards the driver returns EEXIST), so the state that
- *   ENABLE reports then is final. Only ROCr 5.2.3 never enables it.
- * - A DESTROY_QUEUE sleeps while the queue is suspended. The process does not announce it, so
- *   all threads of the process are checked ten times a second while it is suspended.
+ *   would write, as far as sysfs, the debug session and /proc show it. All other modules treat it
+ *   like any client.
+ * - A debug session is not tried before there are compute queues. A runtime is enabled before its
+ *   first queue or never (later the driver returns EEXIST), so with a queue the state that ENABLE
+ *   reports is final. Only ROCr 5.2.3 never enables it.
+ * - A DESTROY_QUEUE sleeps while the queue is suspended. The process does not announce it, so all
+ *   threads of the process are checked ten times a second while it is suspended.
  *
  * Rules with `shim = no`: once a second, the processes that use the driver and have no shim are
  * compared with these rules, and the first matching rule gives the process its priority. Other
  * rules do not apply to such processes, because a rule for processes with the shim must not cause
- * the daemon to trace other processes. Of the effects of a rule only the priority counts, and
- * level = observe, which exempts the process. A control request about a process overrides all rules
+ * the daemon to trace other processes. Of the effects of a rule only the priority counts, and level
+ * = observe, which exempts the process. A control request about a process overrides all rules
  * (lease.h).
  *
  * None of this costs anything while there are no such processes and no such rules.
@@ -34,10 +34,10 @@
 struct sysfs_queue;
 
 /*
- * Applies a request that process `pid` has this priority, 0 to 14, or PRIORITY_UNSET, which
- * releases the process. A repeated call with a priority also retries what was refused before.
- * `pidfd` refers to the process, stays the caller's, and was opened before the first run of the
- * caller's code (reader.h).
+ * Gives process `pid` the priority of a request, 0 to 14, so that it becomes a client. With
+ * PRIORITY_UNSET, the process is released and is no client any more. A repeated call with a
+ * priority also retries what was refused before. `pidfd` refers to the process, stays the caller's,
+ * and was opened before the first run of the caller's code (reader.h).
  *
  * Returns 0, or a negative errno with one sentence in `problem`:
  *   an error of target_read();
@@ -53,16 +53,17 @@ int external_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char
 /* Returns the name of the rule that gave the process its priority; empty: a request did. */
 const char *external_rule(const struct external *external);
 
-/* Called in each sweep (loop.c) for a client that is served, between reader_begin() and
- * reader_end(): reads its queues, opens its session and checks its threads when that is due. */
+/* Reads the queues of an external process, opens its session and checks its threads, each when it
+ * is due. Called in each sweep (loop.c) for a served client, between reader_begin() and
+ * reader_end(). */
 void external_overdue(struct worker *worker, struct client *client, uint64_t now);
 
-/* Evaluates the rules for an external process again, whose attributes may have changed. */
+/* Evaluates the rules again for an external process whose attributes may have changed. */
 void external_rules_again(struct worker *worker, struct client *client);
 
-/* Called in each loop iteration: compares processes with the rules, for 2 ms at most. The first
- * calls also give processes their priority again that a request has set in an earlier worker
- * (saved_state.h). */
+/* Applies the rules with `shim = no` to processes without the shim, for 2 ms at most. Called in
+ * each loop iteration. The first calls also give processes again the priority that a request to an
+ * earlier worker has set (saved_state.h). */
 void external_rules_check(struct worker *worker, uint64_t now);
 
 /* Returns the process's queues, as sysfs shows them; valid until the next external_overdue(). */

@@ -16,7 +16,8 @@
 #include "scheduler/daemon/operator/query.h"
 #include "scheduler/daemon/reader/reader.h"
 
-/* Delay between two checks of the program of a workload that has hung up; doubled each time. */
+/* Delay until the next check whether a workload whose connection was closed runs another program;
+ * doubled each time. */
 #define HUNG_UP_MIN_NS 20000000u
 #define HUNG_UP_MAX_NS 1000000000u
 #define LOST_NS 1000000000u /* time for a process to end after its session has ended */
@@ -51,7 +52,8 @@ static int send_welcome(struct worker *worker, struct client *client, int shm_fd
 	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 }
 
-/* Creates the shared memory and sends it to the workload. Returns 0 or a negative errno. */
+/* Creates the shared memory of a workload, adds it to the core, and sends it the welcome. Returns 0
+ * or a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	int shm_fd = client_shm_create(protocol_client_shm(client->version), &client->shm), error;
@@ -123,7 +125,8 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	lease_restore(worker, client, now);
 }
 
-/* Stores what a workload requests for itself. Returns -EINVAL, -ESHUTDOWN or 0. */
+/* Checks the hello of a workload and stores what it requests for itself. Returns 0; -EINVAL: a
+ * value is not allowed; -ESHUTDOWN: the daemon is ending. */
 static int take_hello(const struct worker *worker, struct client *client)
 {
 	const struct protocol_hello *hello = &client->hello;
@@ -140,7 +143,8 @@ static int take_hello(const struct worker *worker, struct client *client)
 	return 0;
 }
 
-/* Handles the hello; runs again from the beginning when an answer has arrived. */
+/* Handles the hello of a client. If it waits for kfdschedd-read, it runs again from the beginning
+ * when the answer has arrived. */
 static void handle_hello(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct protocol_hello *hello = &client->hello;
@@ -217,8 +221,8 @@ void client_hung_up(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	}
 	/* A hang-up is not the end of the process. But exec closes the socket, too, and then the
-	 * registered program has ended. This can become visible a little later, because exec
-	 * closes descriptors before the new program has its stack. */
+	 * registered program has ended. This can become visible a little later, because exec closes
+	 * descriptors before the new program has its stack, by which it is recognized. */
 	client->hung_up_ns = now;
 	client->hung_up_wait_ns = HUNG_UP_MIN_NS;
 	client_overdue(worker, client, now);

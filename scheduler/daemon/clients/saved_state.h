@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * State that control requests have set and that a process does not report itself: leases,
- * priorities and policies. It is part of the page that the watchdog and the worker share (struct
- * shared_state), so that the next worker continues with it. It ends with the daemon.
+ * State that control requests have set, and that a new worker cannot get from the processes: leases
+ * (lease.h), priorities and policies. It is part of the page that the watchdog and the worker share
+ * (struct shared_state), so that the next worker continues with it. It ends with the daemon.
  *
  * The worker writes it, and there is one worker at a time. The worker may be killed at any
- * instruction. Therefore `used` is written last, and an entry with `used` set is complete. An
- * entry that was being written when the worker was killed belongs to a request that has not been
- * confirmed to its sender. A process is named by pid and start time, so that another process
- * with the same pid never inherits a request. lease.c has the functions.
+ * instruction. Therefore `used` is written last, and an entry with `used` set is complete. An entry
+ * that was being written when the worker was killed belongs to a request that has not been
+ * confirmed to its sender. A process is named by pid and start time, so that another process with
+ * the same pid never inherits a request. lease.c has the functions.
  *
  * Threads: the worker's loop only.
  */
@@ -50,11 +50,11 @@ const struct saved_process *saved_find(const struct saved_state *saved, pid_t pi
 				       uint64_t started);
 
 /*
- * Replaces the entry of a process. A process that has neither a priority nor a lease is removed.
- * If the table is full, the entry of a process that has ended is reused; this needs an answer of
+ * Replaces the entry of a process. A process that has neither a priority nor a lease is removed. If
+ * the table is full, the entry of a process that has ended is reused; this needs an answer of
  * kfdschedd-read, so the caller runs between reader_begin() and reader_end() (reader.h).
  *
- * Returns false if there is no room, and while that answer is awaited (reader_waits()).
+ * Returns false if there is no room, or if that answer has not arrived yet (reader_waits()).
  */
 bool saved_store(struct saved_state *saved, const struct saved_process *process);
 
