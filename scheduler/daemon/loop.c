@@ -27,15 +27,15 @@
 /* maximum sleep of the loop; struct daemon_shm guarantees a heartbeat within 100 ms */
 40000000u
 #define EVENTS 64
-#define ROUNDS 8 /* decisions of the core in a row (act()), before events are handled again */
-/* maximum number of clients for which scan_few() scans all before the loop sleeps */
+#define ROUNDS 8 /* decisions of the core in a row (act()), before the next events */
+/* with up to so many clients, scan_few() scans all of them */
 #define FEW 32u
 #define SWEEP_NS 20000000u
 #define SWEEP_CLIENTS 256u /* clients in one sweep */
 #define KEEP_NS 1000000000u
 #define COMPARE_NS 200000u /* time in each loop iteration for compare_config() */
 #define AT_ONCE 8	   /* connections admitted in one loop iteration: each costs 0.1 ms */
-/* maximum number of clients that find_causes() compares after one decision */
+/* clients that find_causes() compares, at most */
 #define CAUSE_SEARCHES 1024u
 
 	/* Rate limit of loop iterations. If events come at a higher rate, one iteration handles several of
@@ -51,8 +51,7 @@ static struct {
 	int reader;  /* connection to kfdschedd-read */
 	int done_fd; /* eventfd that executors write */
 	int signals; /* the signalfd */
-	/* `asleep` was 0 since the last scan of all clients, so a client may have changed its
-	 * shared memory without a write to its eventfd */
+	/* `asleep` was 0 since the last scan_few(), which must then be called */
 	bool published_awake;
 	uint64_t swept_ns, totals_saved_ns;	    /* last sweep; last copy of the totals */
 	uint32_t sweep_at;			    /* first slot of the next sweep */
@@ -82,8 +81,7 @@ static void awake(struct worker *worker)
 	if (worker->client_end > FEW)
 		return;
 	nodes_set_asleep(&worker->nodes, false);
-	/* a client that reads `asleep` as 0 does not write its eventfd, so scan_few() must scan
-	 * it */
+	/* clients that read `asleep` as 0 do not write their eventfd; scan_few() is for them */
 	own.published_awake = true;
 }
 
@@ -170,8 +168,7 @@ static void collect_outcomes(struct worker *worker)
 	worker->orphan_count = n_valid;
 }
 
-/* Begins the end of the worker: sends each executor the command to end. The end of an executor
- * resumes its client. */
+/* Begins the end of the worker: ends all executors, which resumes their clients. */
 static void leave(struct worker *worker)
 {
 	struct client *client;
@@ -262,7 +259,7 @@ static void take_signals(struct worker *worker)
 	}
 }
 
-/* Admits at most AT_ONCE connections. The channel is level-triggered, so epoll reports the rest
+/* Admits AT_ONCE connections at most. The channel is level-triggered: epoll reports the rest
  * again. */
 static void admit(struct worker *worker, uint64_t now)
 {
@@ -319,8 +316,7 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 	}
 }
 
-/* Receives answers of kfdschedd-read, and continues the handling of each client that has waited for
- * an answer. */
+/* Receives answers of kfdschedd-read, and continues for the clients that waited for them. */
 static void take_replies(struct worker *worker, uint64_t now)
 {
 	uint64_t asker;
@@ -358,9 +354,8 @@ static void free_dead(struct worker *worker)
 		client_free(worker, client);
 }
 
-/* Does the work that is due by time: frees connections and clients that have ended, applies rules
- * to external processes, and every SWEEP_NS calls sweep_clients(). Also copies the totals to shared
- * memory every KEEP_NS. */
+/* Frees ended connections and clients, applies rules to external processes, calls sweep_clients()
+ * every SWEEP_NS, and copies the totals to shared memory every KEEP_NS. */
 static void sweep(struct worker *worker, uint64_t now)
 {
 	admission_check(&worker->admission, now);
@@ -407,8 +402,7 @@ static void run(struct worker *worker)
 		feed_iterate(&worker->feed, now);
 		nodes_set_asleep(&worker->nodes, true);
 		until = sleep_until(worker, now);
-		/* scan_few(): a client may have changed its memory before it could read `asleep` as
-		 * 1 */
+		/* a client may have changed its memory before it read `asleep` as 1 */
 		if (scan_few(worker, now)) {
 			awake(worker);
 			decide(worker);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* main() of kfdschedd: reads options and configuration, opens the sockets, and runs the
- * watchdog. */
+/* main() of kfdschedd: reads options and configuration, opens sockets, runs the watchdog. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -178,8 +177,7 @@ static int listen_to_all(const struct daemon_options *options, struct listener *
 		metrics_http_use(passed.metrics);
 	else if (options->metrics_port)
 		error = metrics_http_listen(options->metrics_port, problem, size);
-	/* Opened last, so that a daemon that cannot start does not truncate an existing
-	 * recording. */
+	/* Last, so that a daemon that cannot start does not truncate a recording. */
 	if (!error && options->record)
 		error = record_open(options->record, problem, size);
 	if (error) {

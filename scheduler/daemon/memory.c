@@ -65,8 +65,7 @@ static bool is_unlimited(void)
 }
 
 /* Locks each present mapping for which RLIMIT_MEMLOCK has room, in order of addresses: the program,
- * its heap and its tables, then the libraries. Returns 0 if all of them are locked, otherwise a
- * negative errno. */
+ * its heap and its tables, then the libraries. Returns 0 if all are locked, or a negative errno. */
 static int lock_what_fits(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -89,8 +88,7 @@ static int lock_what_fits(void)
 }
 
 /* Locks present and future mappings. If RLIMIT_MEMLOCK is limited, locks only the present mappings
- * that fit, because creating later mappings would fail at the limit. Returns 0 or a negative
- * errno. */
+ * that fit: later mappings would fail at the limit. Returns 0 or a negative errno. */
 static int lock_all(void)
 {
 	if (!is_unlimited())
@@ -118,8 +116,7 @@ void memory_prepare(void)
 
 	spare_us();
 	setrlimit(RLIMIT_MEMLOCK, &none); /* lock_all() checks whether it worked */
-	/* If setrlimit() has failed, this process may still be privileged to exceed the limit, but
-	 * a worker is not. */
+	/* If setrlimit() has failed, this process may still exceed the limit, but no worker can. */
 	if (lock_all() != 0 || !is_unlimited())
 		log_info("not all of the daemon's memory can be locked, so the scheduler is "
 			 "late if the machine swaps: raise the limit of locked memory "

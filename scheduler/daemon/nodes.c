@@ -92,8 +92,8 @@ static struct node_work *work_on(struct nodes *nodes, uint32_t gpu_id)
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		if (work[i].gpu_id == gpu_id)
 			return &work[i];
-		/* A client can write any number as a gpu_id, so nodes that the driver does not have
-		 * get no entry. */
+		/* A client can write any gpu_id: one that the driver does not have gets no
+		 * entry. */
 		if (work[i].gpu_id == 0) {
 			if (!nodes_known(nodes, gpu_id))
 				return NULL;

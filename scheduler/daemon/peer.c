@@ -69,8 +69,7 @@ static pid_t pid_of_pidfd(int pidfd)
 	char name[32], text[512];
 	const char *at = NULL;
 
-	/* pid 0 reads /proc/self, because the numbers in /proc can be those of another PID
-	 * namespace. */
+	/* pid 0: read /proc/self, because /proc can be of another PID namespace */
 	snprintf(name, sizeof(name), "fdinfo/%d", pidfd);
 	if (proc_read(0, name, text, sizeof(text)) > 0)
 		at = proc_status_field(text, "\nPid:");
@@ -95,8 +94,7 @@ pid_t peer_read_number(pid_t of, pid_t pid)
 }
 
 /* Returns true if the process with start time `start` (clock ticks since boot) started before the
- * connection was made at `monotonic_ns`. Otherwise its pid was reused: the process that had
- * connected has ended. */
+ * connection was made at `monotonic_ns`. Otherwise its pid was reused. */
 static bool started_before(uint64_t start, uint64_t monotonic_ns)
 {
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
@@ -230,8 +228,7 @@ static int describe(peer_reader *read, struct socket_peer *out, struct peer_fact
 	if (error == -EINPROGRESS)
 		return error;
 	fill(out, facts);
-	/* If the process has not ended until now, its pid was not reused, so the facts are about
-	 * it. */
+	/* If the process lives, its pid was not reused: the facts are about it. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;
 	if (error) {

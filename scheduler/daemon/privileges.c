@@ -46,8 +46,7 @@
 
 /* ---- filters of system calls ---- */
 
-/* The strings below list system calls that are allowed with any arguments: names, separated by one
- * blank. */
+/* System calls that are allowed with any arguments: names, separated by one blank. */
 
 /* Calls of each process. */
 static const char basic[] =
@@ -287,8 +286,7 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return -ENOMEM;
-	/* Without this, a system call by another architecture's table (such as a 32-bit call) would
-	 * kill the thread. */
+	/* Without this, a system call of another ABI, such as 32-bit, would kill the thread. */
 	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
 	if (!error)
 		error = allow_role(filter, 1u << role);

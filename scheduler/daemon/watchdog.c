@@ -38,8 +38,7 @@
 #define ADMISSION_MAX_NS (1000 * MS) /* age of the heartbeat of kfdschedd-door */
 #define OWN_FILES 8
 #define FILES (OWN_FILES + RECORD_FILES)
-/* maximum time for executor processes to end after the worker; they have no debug session any
- * more */
+/* maximum time for executor processes, without a debug session, to end after the worker */
 #define END_MAX_NS (2000 * MS)
 
 struct watchdog {
@@ -53,8 +52,7 @@ struct watchdog {
 	struct daemon_child http; /* only with a socket for metrics */
 	struct daemon_child reader;
 	struct daemon_child record; /* only with --record */
-	/* connection between worker and kfdschedd-read: [0] is the end of the worker, [1] that of
-	 * kfdschedd-read */
+	/* connection between worker and kfdschedd-read: [0]: end of the worker; [1]: the other */
 	int reader_ends[2];
 	int files[FILES]; /* all that children inherit; -1: none */
 	struct executors *executors;
@@ -233,9 +231,8 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 	       now > w->left_since + END_MAX_NS;
 }
 
-/* Keeps kfdschedd-door running. It holds no debug session, so it can be killed. It is killed if two
- * checks in a row find its heartbeat too old; one is not enough, because the watchdog itself may
- * have been delayed. */
+/* Keeps kfdschedd-door running. It holds no debug session, so it can be killed: if two checks in a
+ * row find its heartbeat too old, because the watchdog itself may have been delayed. */
 static void check_admission(struct watchdog *w, uint64_t now)
 {
 	int status;

@@ -48,21 +48,21 @@ struct totals {
  * process writes while another process may read it is accessed with the __atomic builtins.
  */
 struct shared_state {
-	uint64_t started_ns; /* watchdog: when the daemon started, CLOCK_MONOTONIC ns */
-	uint64_t restarts;   /* watchdog: number of workers started after the first */
-	/* heartbeat of the worker's loop, ns; set by the watchdog at each start */
+	uint64_t started_ns; /* set by the watchdog: when the daemon started, CLOCK_MONOTONIC ns */
+	uint64_t restarts;   /* set by the watchdog: number of workers started after the first */
+	/* time of the last loop iteration, ns; also set by the watchdog at each start */
 	uint64_t heartbeat_ns;
-	/* worker: 1 once its loop runs; set to 0 by the watchdog at each start */
+	/* set to 1 by the worker when its loop runs, to 0 by the watchdog at each start */
 	uint32_t serving;
 	struct reader_state reader;
-	struct saved_state saved; /* worker: control requests, saved for the next worker */
-	/* refused system calls (privileges.h), of all processes without a counter of their
-	 * own */
+	struct saved_state saved; /* set by the worker: control requests, for the next worker */
+	/* number of refused system calls (privileges.h), of all processes without a counter of
+	 * their own */
 	uint64_t refused_calls;
-	/* log lines lost (log.h), of all processes without a counter of their own */
+	/* number of lost log lines (log.h), of all processes without a counter of their own */
 	struct log_losses log;
-	struct metrics_saved metrics; /* worker: metrics, which the next worker continues */
-	/* worker: totals, which the next worker continues; stored once a second and at its end */
+	struct metrics_saved metrics; /* set by the worker: metrics, continued by the next worker */
+	/* set by the worker once a second and at its end: totals, for the next worker */
 	struct totals totals;
 };
 
@@ -114,15 +114,13 @@ struct worker {
 	struct executor *orphans[EXECUTOR_SLOTS];
 	uint32_t orphan_count;
 	uint32_t executor_count; /* executors in use, including orphans */
-	/* clients whose announced calls are to be permitted when they run (client_release_all()),
-	 * in no order */
+	/* clients whose announced calls are to be permitted (client_release_all()), unsorted */
 	struct client *releasing[WORKER_CLIENTS];
 	uint32_t release_count;
 	struct scan_limits scans;
 	struct totals totals;
-	/* Called by client_gone() when a client has ended; it is CLIENT_DEAD, and `before` is its
-	 * phase until then. The modules that hold something for the client free it. A pointer,
-	 * because client_gone() is below these modules. */
+	/* Called by client_gone() when a client has ended; `before` is its phase until then. Frees
+	 * what other modules hold for it; a pointer, as client_gone() is below these modules. */
 	void (*client_exited)(struct worker *worker, struct client *client,
 			      enum client_phase before);
 };
@@ -145,8 +143,7 @@ static inline struct client *worker_next(const struct worker *worker, enum clien
  * NULL. `started`: start time, as in struct socket_peer; 0: any. */
 struct client *worker_workload(const struct worker *worker, pid_t pid, uint64_t started);
 
-/* Returns the user of a client's connection; the pointer is valid until the next connection is
- * admitted. */
+/* Returns the user of a client's connection; valid until the next connection is admitted. */
 struct user *worker_user(struct worker *worker, const struct client *client);
 
 /* Makes the loop wait for `events` (of epoll_ctl(2)) of `fd`. Each event is reported with `kind`

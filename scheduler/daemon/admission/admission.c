@@ -50,9 +50,8 @@ struct user *users_find(struct users *users, uid_t uid, uint64_t now)
 	return room;
 }
 
-/* Returns NULL if `user` can have another connection; if the user is not trusted, the connection is
- * then counted for the rate limit. Otherwise returns the reason, which completes "... refused:
- * ". */
+/* Returns NULL if `user` can have another connection, which then counts for the rate limit unless
+ * the user is trusted. Otherwise returns the reason, as an end of "... refused: ". */
 static const char *objection(const struct users *users, struct user *user, bool trusted,
 			     uint64_t now)
 {
@@ -141,8 +140,7 @@ void admission_left(struct admission *admission, uid_t owner, int socket, uint64
 	if (admission_is_unread(socket)) {
 		admission->unread[admission->unread_count++] =
 			(struct admission_unread){.socket = socket, .owner = owner};
-		/* The connection must end for the client now, although the worker keeps the socket
-		 * open. */
+		/* End the connection for the client, although the worker keeps the socket open. */
 		shutdown(socket, SHUT_RDWR);
 		return;
 	}

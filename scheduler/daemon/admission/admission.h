@@ -31,7 +31,7 @@
 #include "common/ratelimit.h"
 #include "scheduler/daemon/log.h"
 
-#define USERS_MAX 1024u /* users with a connection at the same time */
+#define USERS_MAX 1024u /* maximum number of users that have connections at the same time */
 #define ADMISSION_SLOTS USERS_MAX
 #define ADMISSION_FILES 8u  /* descriptors of a client with a debug session */
 #define ADMISSION_SPARE 32u /* descriptors of the worker itself */
@@ -83,8 +83,7 @@ struct user *users_find(struct users *users, uid_t uid, uint64_t now);
 struct user *users_let_in(struct users *users, const struct owners *owners, int socket,
 			  uint64_t now, uid_t *owner, bool *trusted);
 
-/* Subtracts one from the connections of `owner`: users_let_in() has counted it, and it has
- * ended. */
+/* Subtracts an ended connection, which users_let_in() has counted, from those of `owner`. */
 void users_left(struct users *users, uid_t owner, uint64_t now);
 
 /* Replies to a hello with a negative errno. */
@@ -97,8 +96,7 @@ struct admission_message {
 };
 
 struct admission {
-	/* a spare descriptor, which is closed to receive a connection if no other is free; -1:
-	 * none */
+	/* a spare descriptor, closed to receive a connection if no other is free; -1: none */
 	int reserve;
 	uint64_t *refused; /* counter of refused connections */
 	struct users users;

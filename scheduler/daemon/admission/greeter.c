@@ -200,8 +200,7 @@ static bool empty(int fd)
 
 /* ---- end of a connection ---- */
 
-/* Closes a connection that is not in the table. If it carries file descriptors, another process
- * closes it (sink_add()). */
+/* Closes a connection that is not in the table; by sink_add() if it carries descriptors. */
 static void dispose(int fd, uid_t owner, uint64_t now)
 {
 	if (empty(fd)) {
@@ -220,8 +219,7 @@ static void refuse(int fd, uid_t owner, int error, uint64_t now)
 	dispose(fd, owner, now);
 }
 
-/* Removes a connection from the table and no longer counts it. Returns its descriptor, which the
- * caller then owns. */
+/* Removes a connection from the table. Returns its descriptor, which the caller then owns. */
 static int leave(struct pending *pending, uint64_t now)
 {
 	int fd = pending->fd;
@@ -439,8 +437,7 @@ static void loop(void)
 		n = epoll_wait(admission.epoll, events, EVENTS, CHECK_MS);
 		now = clock_ns();
 		__atomic_store_n(&admission.with->shared->heartbeat_ns, now, __ATOMIC_RELEASE);
-		/* Handle the socket for root first, so that its connections are also passed on
-		 * first. */
+		/* Handle root's socket first, so that its connections are passed on first. */
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u64 >> 32 == SOURCE_ROOT)
 				handle(&events[i], now);

@@ -62,8 +62,7 @@ struct level {
 	/* its level changes to `to`; CLIENT_SHM_LEVEL_NONE: to level trap */
 	bool changing;
 	enum client_shm_level to;
-	/* trap is not tried again: a suspend failed, several were slow, or the driver cannot do
-	 * it */
+	/* trap is not tried again: a suspend failed, several were slow, or no driver support */
 	bool never_trap;
 	bool unseen;   /* why it cannot be traced cannot be observed from outside */
 	bool unjudged; /* it is still to be determined whether `unseen` is true */
@@ -139,13 +138,11 @@ struct client {
 	struct client_shm *shm;
 	/* state of an external process (external.h); NULL: it has the shim */
 	struct external *external;
-	/* after its connection was closed: time of the next check whether it runs another program;
-	 * 0: the connection is open */
+	/* time of the next check whether it runs another program; 0: its connection is open */
 	uint64_t hung_up_ns;
 	/* when another process ended its debug session; 0: never, or already handled */
 	uint64_t lost_ns;
-	/* level at which the client holds itself on command (client_scan.h); NONE: the daemon holds
-	 * it by a debug session */
+	/* level at which the client holds itself on command (client_scan.h); NONE: level trap */
 	enum client_shm_level hold_cmd_level;
 	/* copies of words in `shm`, as of the last scan */
 	uint32_t runtime, generation, teardown_begin, teardown_end;

@@ -21,9 +21,8 @@ static void set_suspended(struct client *client, bool suspended)
 }
 
 /* Returns true if another driver call of the process may hold the mutex of the process now, so that
- * a suspend would wait for it. Returns true, too, if that is not known, for a process without the
- * shim or with an older one, so that the executor measures the wait. A process that suspends itself
- * does not measure. */
+ * a suspend would wait for it. Returns true, too, if that is unknown (no shim or an older one), so
+ * that the executor measures the wait. A process that suspends itself does not measure. */
 static bool mutex_may_be_held(const struct client *client)
 {
 	bool known = !client->external && client->version == PROTOCOL_VERSION;
@@ -40,8 +39,7 @@ static bool is_cancelled(struct worker *worker, struct client *client, uint64_t 
 	set_suspended(client, false);
 	client_scan_teardown(worker, client);
 	feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
-	/* teardown_begin and teardown_end may be equal again now, so the core must decide again in
-	 * any case */
+	/* begin and end may be equal again by now, so the core must decide again in any case */
 	return true;
 }
 
@@ -73,8 +71,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		return true;
 	}
 	/* Set `suspended` first, then read `teardown_begin`. The client increments `teardown_begin`
-	 * first, then reads `suspended`. So at least one of both sides sees the write of the
-	 * other. */
+	 * first, then reads `suspended`. So at least one side sees the write of the other. */
 	set_suspended(client, true);
 	if (is_cancelled(worker, client, now))
 		return false;
@@ -245,8 +242,7 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 	executor_send(client->executor, EXECUTOR_COLLECT);
 }
 
-/* Records that the client cannot be held, for now or permanently. If it has a reason already, that
- * reason stays. */
+/* Records that the client cannot be held, for now or permanently. An earlier reason is kept. */
 static void refuse(const struct worker *worker, struct client *client)
 {
 	client->refused = true;
@@ -279,10 +275,9 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 }
 
 /* Returns true if the driver seems to have reset a queue of the client in a successful suspend or
- * ENABLE, because the call took at least UNMAP_LATENCY_NS. The call may also have waited for the
- * mutex of the process; the wait that was measured just before shows how long the mutex is held.
- * Only if that wait is a small part of the time, the mutex does not explain it. (On a busy host any
- * driver call takes some ms.) */
+ * ENABLE, because the call took at least UNMAP_LATENCY_NS. A wait for the mutex of the process can
+ * take long, too: the wait that was measured just before (waited_ns) must be a small part of the
+ * time. (On a busy host any driver call takes some ms.) */
 static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 {
 	return cost->duration_ns >= UNMAP_LATENCY_NS &&

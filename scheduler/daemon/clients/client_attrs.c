@@ -86,8 +86,7 @@ static enum protocol_level level_of(const struct client *client)
 	return level;
 }
 
-/* Applies the rules and grants of the configuration to a client, with its attributes as they were
- * read last. */
+/* Applies rules and grants to a client, by its attributes as they were read last. */
 static void find_attrs(struct worker *worker, struct client *client)
 {
 	struct client_attrs *attrs = &client->attrs;

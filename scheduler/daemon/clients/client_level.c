@@ -82,8 +82,7 @@ void level_log(struct worker *worker, struct client *client)
 
 /* ---- the only session of a GPU ---- */
 
-/* Returns true if both clients may use a common node. A client without a node yet may use any
- * node. */
+/* Returns true if both clients may use a common node. A client without nodes may use any. */
 static bool share_nodes(const struct client *a, const struct client *b)
 {
 	if (!a->seen[0].gpu_id || !b->seen[0].gpu_id)
@@ -176,8 +175,7 @@ static void observe(struct worker *worker, struct client *client)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Records why the present level does not work. If trap has failed before, `why` is appended to the
- * reason for that. */
+/* Records why the present level does not work, after the reason why trap did not. */
 static void explain(const struct worker *worker, struct client *client, const struct reason *why)
 {
 	struct level *level = &client->level;
@@ -216,8 +214,7 @@ void level_fall(struct worker *worker, struct client *client, const struct reaso
 		level->climb_ns = 0;
 	if (!level_may_change(client) || error == -ESRCH)
 		observe(worker, client);
-	/* The client may be stopped (by a debugger). It gets the same level again when it
-	 * acknowledges. */
+	/* The client may be stopped. It keeps its level, and acknowledges when it runs. */
 	else if (error == -ETIMEDOUT)
 		leave_level(worker, client, client->hold_cmd_level);
 	else
@@ -463,9 +460,8 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	client->evaluated = false; /* so that the next scan does */
 }
 
-/* Checks, after tracing was refused with EPERM, whether the daemon seems to have the right to trace
- * the client. If it does, the obstacle is another one, and waiting for the right would not help
- * (`unseen`). */
+/* Checks, after EPERM, whether the daemon seems to have the right to trace the client. If it does,
+ * the obstacle is another one, and waiting for the right would not help (`unseen`). */
 static void evaluate_level(struct client *client)
 {
 	int right = reader_right_has_come(client->peer.pid);

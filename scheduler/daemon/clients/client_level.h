@@ -62,12 +62,10 @@ bool level_may_change(const struct client *client);
 /* Returns true while the level is being changed; the client cannot be held meanwhile. */
 bool level_is_changing(const struct client *client);
 
-/* Writes to client->reason why the client has no higher level. Returns false if there is no
- * reason. */
+/* Writes to client->reason why the client has no higher level. Returns false if none is known. */
 bool level_explain(struct client *client);
 
-/* Logs the level and its reason and sends an event, but only once until the client reaches level
- * trap. */
+/* Logs the level and its reason and sends an event, only once until the client reaches trap. */
 void level_log(struct worker *worker, struct client *client);
 
 /* Starts to open a debug session of the daemon on the client. `patient` as in executor_start(). */

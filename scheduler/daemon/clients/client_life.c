@@ -62,8 +62,7 @@ void client_why_never(const struct client *client, enum reason_code code, struct
 	uint32_t error = shm_word((const uint32_t *)&client->shm->runtime_errno);
 	char waves[CWSR_WHY];
 
-	/* The shim cannot report this: client shared memory has no room for a sentence. So the
-	 * daemon reads the same files. */
+	/* Find the reason here: client shared memory has no room for a sentence. */
 	if (error == EOPNOTSUPP && cwsr_is_missing(waves))
 		reason_set(why, REASON_waves_not_saved, 0, -EOPNOTSUPP, "%s", waves);
 	else
@@ -171,8 +170,7 @@ static void release(struct worker *worker, struct client *client, uint64_t now)
 
 void client_release_all(struct worker *worker, uint64_t now)
 {
-	/* From the end, because want_no_release() puts the last entry in the place of the removed
-	 * one. */
+	/* From the end, because release() moves the last entry to the removed one. */
 	for (uint32_t i = worker->release_count; i-- > 0;)
 		release(worker, worker->releasing[i], now);
 }
@@ -225,9 +223,8 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	client->phase = CLIENT_DEAD;
 	worker->client_exited(worker, client, before);
 	worker->dead++;
-	/* Remove the descriptors from epoll before they are closed, because copies of them stay
-	 * open: wake_fd in the process, pidfd in the executor, and the socket possibly in
-	 * admission.c. */
+	/* Remove the descriptors from epoll before close(), because copies may stay open: wake_fd
+	 * in the process, pidfd in the executor, the socket in admission.c. */
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);
 	worker_unwatch(worker, client->socket);

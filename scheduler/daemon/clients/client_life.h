@@ -26,7 +26,7 @@ uint64_t client_asker(const struct client *client);
  * what the driver lacks, or `code` with the errno in the shared memory. */
 void client_why_never(const struct client *client, enum reason_code code, struct reason *why);
 
-/* Records that the client cannot be held at its level, for the reason `why`; logs it and sends an
+/* Records that the client cannot be held at its level, because of `why`; logs it, sends an
  * event. */
 void client_cannot(struct worker *worker, struct client *client, const struct reason *why);
 

@@ -46,8 +46,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		client->reason = (struct reason){0};
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED) {
-		/* reached if a rule set level self, its session was ended, or its runtime was
-		 * enabled again */
+		/* a rule set level self, its session was ended, or its runtime enabled again */
 		level_again(worker, client);
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_NEVER) {
 		client_why_never(client, REASON_no_own_session, &why);
@@ -152,8 +151,7 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	if (client_shm_node_read(client->shm, slot, &node) != 0)
 		return false;
 	if (node.gpu_id != seen->gpu_id) {
-		/* Only new entries are valid by the protocol. If a client changes an entry, it is
-		 * ignored from then on. */
+		/* A client may only add nodes. If it changes an entry, it is ignored. */
 		if (seen->gpu_id)
 			return false;
 		metrics_settle(worker, client, now);
@@ -173,8 +171,7 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	return true;
 }
 
-/* Applies the priority in the shared memory, which the program can change (kfdshim.h). Returns true
- * if it has changed. */
+/* Applies the priority if the program has changed it (kfdshim.h), and then returns true. */
 static bool scan_priority(struct worker *worker, struct client *client)
 {
 	int priority = (int)shm_word((const uint32_t *)&client->shm->priority);

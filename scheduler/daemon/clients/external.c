@@ -18,8 +18,7 @@
 #include "scheduler/daemon/reader/reader.h"
 
 #define PROGRAM_NS 1000000000u /* between two reads of the queues without an event */
-/* between two reads of the queues after an event; a limit, as a process may create queues without
- * end */
+/* after an event, minimum time between two reads, as a process may create many queues */
 #define HASTE_NS 20000000u
 #define THREADS_NS 100000000u /* between two checks of the threads of a suspended process */
 /* at most 1/20 of the time is spent on checks of threads, which take long with very many threads */
@@ -511,8 +510,7 @@ static void check_tagged(struct worker *worker)
 			external_rules_again(worker, client);
 }
 
-/* Checks the next process of own.pids. Returns false if it waits for an answer of kfdschedd-read;
- * the next call then continues. */
+/* Checks the next process of own.pids. Returns false if the next call must repeat it. */
 static bool look_at_next(struct worker *worker)
 {
 	pid_t pid = own.pids[own.next];
@@ -531,8 +529,7 @@ static bool look_at_next(struct worker *worker)
 	return true;
 }
 
-/* Checks processes of own.pids for WORK_NS at most. Each may need two or three requests to
- * kfdschedd-read. */
+/* Checks processes of own.pids for WORK_NS. Each needs up to three answers of kfdschedd-read. */
 static void check_some(struct worker *worker)
 {
 	uint64_t end = clock_ns() + WORK_NS;

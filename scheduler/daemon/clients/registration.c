@@ -16,8 +16,7 @@
 #include "scheduler/daemon/operator/query.h"
 #include "scheduler/daemon/reader/reader.h"
 
-/* Delay until the next check whether a workload whose connection was closed runs another program;
- * doubled each time. */
+/* Delay until a workload with a closed connection is checked for another program; doubles. */
 #define HUNG_UP_MIN_NS 20000000u
 #define HUNG_UP_MAX_NS 1000000000u
 #define LOST_NS 1000000000u /* time for a process to end after its session has ended */
@@ -52,8 +51,7 @@ static int send_welcome(struct worker *worker, struct client *client, int shm_fd
 	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 }
 
-/* Creates the shared memory of a workload, adds it to the core, and sends it the welcome. Returns 0
- * or a negative errno. */
+/* Creates shared memory for a workload and sends the welcome. Returns 0 or a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	int shm_fd = client_shm_create(protocol_client_shm(client->version), &client->shm), error;

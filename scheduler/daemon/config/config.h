@@ -19,7 +19,8 @@
 #include "scheduler/daemon/config/match_rules.h"
 
 #define CONFIG_BYTES_MAX (1u << 20) /* maximum size of the file, bytes */
-#define CONFIG_LINE_MAX 197u	    /* characters of a line; inih has no room for more */
+/* maximum characters of a line; the INI parser (inih) has no room for more */
+#define CONFIG_LINE_MAX 197u
 
 /* A node with a policy of its own. */
 struct config_node {
@@ -80,24 +81,24 @@ struct reload;
  * at each reload; NULL: there is no file. Both are copied. Returns NULL if there is no memory. */
 struct reload *reload_create(const char *path, const struct config *config);
 
-/* Starts a child process that reads the file. If one is running, the file is read again when it
- * has ended. `now` is CLOCK_MONOTONIC in ns. Without a file it only logs that. */
+/* Starts a child process that reads the file. If one is running already, the file is read again
+ * when that process has ended. `now` is CLOCK_MONOTONIC in ns. Without a file, only logs that. */
 void reload_begin(struct reload *reload, uint64_t now);
 
 /* Returns true while the file is being read. */
 bool reload_busy(const struct reload *reload);
 
-/* Called in each iteration of the watchdog's loop. Returns true once when a new configuration is
- * in force. Problems of a configuration that is rejected are logged. A read that takes longer
- * than 10 s is aborted. */
+/* Handles the end of the child process that reads the file; called in each iteration of the
+ * watchdog's loop. Returns true once when a new configuration is in force. If the configuration has
+ * an error, logs it and keeps the old one. Aborts a read that takes longer than 10 s. */
 bool reload_check(struct reload *reload, uint64_t now);
 
-/* Copies the configuration in force into *out if its number differs from *number, and sets
- * *number. Returns whether it did. The caller starts with *number 0, which no configuration has. */
+/* Copies the configuration in force into *out if its number differs from *number, and sets *number.
+ * Returns true if it has done so. The caller starts with *number 0, which no configuration has. */
 bool reload_take(const struct reload *reload, uint32_t *number, struct config *out);
 
 /*
- * Allows the calling process only reading of files from now on: no file can be opened for writing,
+ * Restricts the calling process to reading files from now on: no file can be opened for writing,
  * created, removed, renamed or executed, no TCP port bound or connected to, no other process traced
  * or signalled, as far as this kernel supports these restrictions. Needs no-new-privs.
  *

@@ -16,7 +16,7 @@
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
 #define HOUR (3600 * S)
-#define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* the range of slo_us in struct client_shm */
+#define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* maximum of slo_us in struct client_shm, in ns */
 
 /* ---- keys: the kind of each value, its bounds, and where it is stored ---- */
 
@@ -52,7 +52,7 @@ struct config_key {
 	const char *name;
 	enum key_kind kind;
 	uint64_t min, max;
-	size_t offset; /* of the value in struct config; KEY_TIME to KEY_YES_NO only */
+	size_t offset; /* offset of the value in struct config; KEY_TIME to KEY_YES_NO only */
 	bool again;    /* the key can be repeated */
 };
 
@@ -187,7 +187,7 @@ struct config_reading {
 	int line;
 	char problem[512]; /* without file name and line number; empty: no problem */
 	int problem_line;
-	char notice[256]; /* as `problem`, about a line that is accepted without effect */
+	char notice[256]; /* as `problem`: about a line that is accepted but has no effect */
 	int notice_line;
 
 	struct config *config;
@@ -361,8 +361,7 @@ static bool end_section(struct config_reading *r)
 	return false;
 }
 
-/* Begins the section of which `text` is the text between the brackets. Returns false after a
- * problem. */
+/* Begins the section with the heading [text]. Returns false after it has recorded a problem. */
 static bool begin_section(struct config_reading *r, char *text)
 {
 	char *name = text + strcspn(text, " \t");
@@ -382,7 +381,7 @@ static bool begin_section(struct config_reading *r, char *text)
 		return bad(r, "unknown section [%s%s%s]; known sections are %s", text,
 			   *name ? " " : "", name, known);
 	}
-	r->section = NULL; /* a section with a wrong heading has no end() either */
+	r->section = NULL; /* so that end_section() does nothing after a wrong heading */
 	if (section->begin && !section->begin(r, name))
 		return false;
 	r->section = section;
@@ -406,8 +405,8 @@ static bool is_retired(struct config_reading *r, const char *name)
 	return false;
 }
 
-/* Stores a key of the section: the handler for inih. Returns 1 if the key was accepted, 0 at a
- * problem. section_name is not used, because inih cuts it after 49 characters. */
+/* Stores the value of a key of the section; inih calls it for each `key = value`. Returns 1 if the
+ * key was accepted, 0 at a problem. section_name is unused: inih cuts it after 49 bytes. */
 static int take_key(void *user, const char *section_name, const char *name, const char *value)
 {
 	struct config_reading *r = user;
@@ -438,9 +437,9 @@ static int take_key(void *user, const char *section_name, const char *name, cons
 
 /* ---- lines of the file ---- */
 
-/* Handles a line that is the heading of a section. Returns false after a problem. inih does not
- * report the number of a line, a line that it cuts, a section without keys, or a file that is not
- * text, so next_line() and this function check them. */
+/* Handles `line` if it is the heading of a section. Returns false after it has recorded a problem.
+ * This and next_line() do what inih does not: report the number of a line, and detect a line that
+ * is too long, a section without keys, and a file that is not text. */
 static bool read_key(struct config_reading *r, const char *line)
 {
 	char copy[CONFIG_LINE_MAX + 1], *end;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules and grants of the configuration. A rule sets the attributes of the processes that it
- * matches. A grant allows processes to preempt processes of another tenant. And the owners of uids.
+ * matches. A grant allows processes to preempt processes of another tenant. The header also has the
+ * owners of uids (/etc/subuid).
  *
  * Plain data without pointers, so that a process can pass all of it to another process as one
  * block.
@@ -21,9 +22,9 @@
 
 #define RULES_MAX 64u
 #define RULE_VALUES 8u	  /* values of one condition */
-#define RULE_PATTERN 192u /* bytes, with the NUL; a line of the file is not longer */
-#define GRANTS_MAX 64u	  /* one bit each (authority_match()) */
-#define CONTAINER_MIN 6u  /* least digits of the beginning of an id, which has 64 */
+#define RULE_PATTERN 192u /* bytes, with the NUL; no value in the file is longer */
+#define GRANTS_MAX 64u	  /* maximum number of grants, one bit each (authority_match()) */
+#define CONTAINER_MIN 6u  /* minimum digits of the beginning of a container id, which has 64 */
 #define CONTAINER_ID CGROUP_ID
 
 enum rule_condition {
@@ -115,8 +116,8 @@ struct proc_attrs {
 	uid_t uid;		  /* effective */
 	gid_t gids[SUBJECT_GIDS]; /* the effective one, then the supplementary ones */
 	uint32_t gid_count;
-	bool native;			  /* in the PID and user namespace of the daemon */
-	bool shim;			  /* it has the shim, which has registered it as a client */
+	bool native; /* in the PID and user namespace of the daemon */
+	bool shim;   /* the process has the shim, which has registered it as a client */
 	char cgroup[SUBJECT_PATH];	  /* begins with `/`; empty: unknown */
 	char exe[SUBJECT_PATH];		  /* path of the program; empty: unknown */
 	char container[CONTAINER_ID + 1]; /* 64 hexadecimal digits; empty: not in a container */

@@ -21,8 +21,8 @@
 
 /* ---- Landlock ---- */
 
-/* The interface as of version 6 (Linux 6.12), declared here because the system headers may be
- * older than the kernel. */
+/* The Landlock interface as of its version 6 (Linux 6.12), declared here because the system headers
+ * may be older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_restrict_self 446
@@ -51,8 +51,8 @@ int landlock_version(void)
 	return version > 0 ? (int)version : 0;
 }
 
-/* Fills *out with the restrictions that `version` supports, because the kernel rejects a ruleset
- * with unknown bits. Returns the size of the struct in that version. */
+/* Fills *out with the restrictions on all but reading that Landlock version `version` supports; the
+ * kernel rejects a ruleset with unknown bits. Returns the size of the struct in that version. */
 static size_t all_but_reading(int version, struct ruleset *out)
 {
 	*out = (struct ruleset){.files = FILES_EXECUTE | FILES_WRITE | FILES_FIRST};
@@ -132,7 +132,7 @@ struct reload *reload_create(const char *path, const struct config *config)
 	return reload;
 }
 
-/* Restricts the process that reads the file; without Landlock in the kernel it runs without. */
+/* Restricts the process that reads the file by Landlock, if the kernel has it. */
 static void confine(void)
 {
 	int error = landlock_read_only();
@@ -169,7 +169,7 @@ void reload_begin(struct reload *reload, uint64_t now)
 	}
 	reload->again = reload->killed = false;
 	reload->since_ns = now;
-	/* remains if the process dies before it has stored a result */
+	/* result of the read if the process ends before it has stored another one */
 	reload->shared->error = -EIO;
 	snprintf(reload->shared->problem, sizeof(reload->shared->problem), "%s: reading it failed",
 		 reload->path);

@@ -8,7 +8,8 @@
 
 #include "common/parse.h"
 
-#define LISTEN "127.0.0.1:" /* the only address: metrics are not for other machines */
+/* the only possible address, because metrics are not for other machines */
+#define LISTEN "127.0.0.1:"
 
 static const struct {
 	const char *name;
@@ -63,7 +64,8 @@ bool value_yes_no(const char *text, bool *out)
 	return true;
 }
 
-/* Parses a uid or gid. The largest number is none: chown(2) and others take it as "unchanged". */
+/* Parses a uid or gid. The largest number is not an id: for chown(2) and other calls it means
+ * "unchanged". */
 static bool id(const char *text, uint32_t *out)
 {
 	uint64_t number;

@@ -29,8 +29,8 @@ bool value_percent(const char *text, uint32_t min, uint32_t max, uint32_t *out);
 /* Parses "yes" or "no". */
 bool value_yes_no(const char *text, bool *out);
 
-/* Parse the name of a user or group that the system knows, or its number. The name service may use
- * the network (nsswitch.conf). */
+/* Parse a user or group: a name that the system knows, or a number. The name service may use the
+ * network (nsswitch.conf). */
 bool value_user(const char *text, uid_t *out);
 bool value_group(const char *text, gid_t *out);
 

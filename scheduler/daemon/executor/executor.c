@@ -11,8 +11,9 @@
 #include "scheduler/daemon/admission/admission.h"
 #include "scheduler/daemon/log.h"
 
-#define ATTACH_TRIES 100 /* attempts, in 2 s: longer than a debugger takes to end */
-#define STUCK_MAX 4u	 /* limit of processes of one tenant that were killed and do not end */
+#define ATTACH_TRIES 100 /* attempts to attach, within 2 s: longer than a debugger takes to end */
+/* limit of executor processes of one tenant that were killed and do not end */
+#define STUCK_MAX 4u
 
 static struct executor_table *table;
 static int want_fd = -1;
@@ -40,7 +41,7 @@ void executor_use(struct executor_table *shared, int fd)
 
 /* ---- processes ---- */
 
-/* Adds a target to a process. Returns false if the process is about to end. */
+/* Counts one more target of an executor process. Returns false if the process is ending. */
 static bool join(struct executor_process *process)
 {
 	uint32_t load = __atomic_load_n(&process->load, __ATOMIC_SEQ_CST);
@@ -69,7 +70,7 @@ static bool same_owner(const struct executor_tenant *a, const struct executor_te
 	return a->owner == b->owner;
 }
 
-/* Returns true if targets of `a` can be in a process of `b`, as the last resort. */
+/* Returns true if targets of `a` can be in an executor process of `b` if there is no better one. */
 static bool may_share(const struct executor_tenant *a, const struct executor_tenant *b)
 {
 	return is_trusted(a) || !is_trusted(b);
@@ -80,7 +81,8 @@ static bool may_share_of_owner(const struct executor_tenant *a, const struct exe
 	return same_owner(a, b) && may_share(a, b);
 }
 
-/* Selects the matching process with the fewest targets. Returns false if there is none. */
+/* Adds a target to one of the executor processes whose tenant `fits`: the one with the fewest
+ * targets. Returns false if there is none. */
 static bool join_one_of(const struct executor_tenant *tenant,
 			bool (*fits)(const struct executor_tenant *a,
 				     const struct executor_tenant *b),
@@ -102,7 +104,7 @@ static bool join_one_of(const struct executor_tenant *tenant,
 	return least != EXECUTOR_LEAVES && join(&table->processes[*number]);
 }
 
-/* Requests a new process from the watchdog. Returns false if the table is full. */
+/* Requests a new executor process from the watchdog. Returns false if the table is full. */
 static bool want_another(const struct executor_tenant *tenant, uint32_t *number)
 {
 	uint64_t one = 1;
@@ -132,7 +134,8 @@ static bool has_room(const struct executor_tenant *tenant, const struct use *use
 	return is_trusted(tenant) || (use->own < total / 2 && use->all < total - total / 16);
 }
 
-/* Selects a process for another target of the tenant. Returns 0, -EBUSY or -ENOSPC. */
+/* Selects an executor process for another target of the tenant. Returns 0; -EBUSY: too many of its
+ * processes do not end; -ENOSPC: there is no room. */
 static int find_process(const struct executor_tenant *tenant, uint32_t *number)
 {
 	static bool logged;
@@ -178,7 +181,7 @@ void executor_count(uint32_t *processes, uint32_t *stuck)
 
 /* ---- targets ---- */
 
-/* Returns a free slot, or NULL if there is none or the owner has reached its limit. */
+/* Returns a free slot; NULL if there is none, or the tenant's owner has reached its limit. */
 static struct executor *free_slot(const struct executor_tenant *tenant)
 {
 	struct executor *found = NULL;
@@ -267,7 +270,7 @@ uint32_t executor_exceptions(const struct executor *executor, uint64_t out[EXECU
 	return n;
 }
 
-/* Makes the entry of an ended process free once no slot refers to it. */
+/* Frees the entry of an executor process if it has ended and no slot refers to it. */
 static void clear(struct executor_process *process)
 {
 	if (state_of(process) == EXECUTOR_DIED &&
@@ -275,14 +278,14 @@ static void clear(struct executor_process *process)
 		__atomic_store_n(&process->state, EXECUTOR_FREE, __ATOMIC_RELEASE);
 }
 
-/* Frees a slot that nothing uses any more. */
+/* Frees a slot that no process uses any more. */
 static void give_back(struct executor *executor)
 {
 	struct executor_process *process = process_of(executor);
 
 	__atomic_store_n(&executor->state, EXECUTOR_SLOT_FREE, __ATOMIC_RELEASE);
 	if (__atomic_sub_fetch(&process->load, 1, __ATOMIC_SEQ_CST) == 0) {
-		/* Wake the process: without a target, it waits for its own end. */
+		/* Wake the process: it now has no target, and begins to wait for its own end. */
 		__atomic_fetch_add(&process->calls, 1, __ATOMIC_SEQ_CST);
 		wake(&process->calls);
 	}

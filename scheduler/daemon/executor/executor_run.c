@@ -28,10 +28,10 @@
 #define ATTACH_PAUSE_NS 20000000
 #define IDLE_S 3 /* seconds without a target before the process ends */
 #define EVENTS 16
-/* Number of targets up to which all are checked at each signal of one of them. */
+/* Up to this number of targets, SIGCHLD for one of them causes a check of all. */
 #define FEW 16u
-/* With more targets: time from a signal to the check of all, and its limit while some are
- * stopped. */
+/* With more targets: time from a signal to the check of all, and the maximum time between such
+ * checks while some targets are stopped. */
 #define CHECK_MIN_NS 5000000u
 #define CHECK_MAX_NS 80000000u
 #define BY_PID 1024u /* hash chains; a power of two */
@@ -44,13 +44,14 @@ static const struct ratelimit_rule stops = {.burst = 100, .period_ns = 1000000};
 struct executor_target {
 	struct executor *slot;
 	struct trap *trap;
-	pid_t pid; /* as in the slot, when the thread was started */
+	pid_t pid; /* copy of the pid in the slot, from the start of the thread */
 	int pidfd;
 	uint64_t serial; /* identifies the target in events of epoll; 0: not in `targets` */
 	bool watching;	 /* trap_watch_queues() is active */
 	bool stopped;	 /* a stop has not been handled yet */
 	struct ratelimit stops;
-	LIST_ENTRY(executor_target) next, same; /* links of `targets`; of its chain in by_pid[] */
+	/* next: link of `targets`; same: of the chain in by_pid[] */
+	LIST_ENTRY(executor_target) next, same;
 };
 LIST_HEAD(target_list, executor_target);
 
@@ -64,8 +65,7 @@ static unsigned target_count;
 static uint64_t last_serial; /* 0 is used for signals */
 static int device_fd = -1;
 
-/* Opens /dev/kfd when it is needed first. Returns the descriptor, or a negative errno with
- * `reason`. */
+/* Opens /dev/kfd at the first call. Returns the descriptor, or a negative errno and *reason. */
 static int the_device(struct reason *reason)
 {
 	int result;
@@ -83,8 +83,8 @@ static int futex_wait(uint32_t *word, uint32_t value, const struct timespec *wai
 	return syscall(SYS_futex, word, FUTEX_WAIT, value, wait, NULL, 0) < 0 ? -errno : 0;
 }
 
-/* Returns all pending requests. Waits for one; at most `wait_ns` if that is not negative, and
- * then returns 0. */
+/* Returns and clears all pending requests. If there is none, waits for one: without limit if
+ * `wait_ns` is negative, otherwise at most `wait_ns`, and then returns 0. */
 static uint32_t wait_request(struct executor *slot, long wait_ns)
 {
 	const struct timespec wait = {.tv_nsec = wait_ns};
@@ -109,7 +109,7 @@ static void report_outcome(struct executor *slot, uint32_t outcome)
 	(void)!write(done_fd, &one, sizeof(one));
 }
 
-/* Marks the begin of work on a target. The watchdog limits the time until end_work(). */
+/* Marks that work on a target begins. The watchdog limits the time until end_work(). */
 static void begin_work(struct executor *slot)
 {
 	__atomic_store_n(&slot->busy, 1, __ATOMIC_RELEASE);
@@ -153,8 +153,8 @@ static void act(struct executor_target *target, uint32_t requests)
 	report_outcome(target->slot, EXECUTOR_ACTED);
 }
 
-/* Reports the faults that the last snapshot has shown. Each entry is one word, so the worker reads
- * it whole. */
+/* Copies the faults that the last queue snapshot has shown to the slot. Each entry is one word, so
+ * the worker never reads half of one. */
 static void report_exceptions(struct executor_target *target)
 {
 	uint64_t found[EXECUTOR_EXCEPTIONS] = {0};
@@ -179,8 +179,8 @@ static void reply(struct executor_target *target)
 	report_outcome(target->slot, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
 }
 
-/* Opens a pidfd of its own, and checks by the start time that it refers to the requested
- * process. */
+/* Opens a pidfd of the target and checks by the start time that it refers to the requested process.
+ * Returns 0, or a negative errno with the reason in *reason. */
 static int open_target(struct executor_target *target, struct reason *reason)
 {
 	struct executor *slot = target->slot;
@@ -200,8 +200,8 @@ static int open_target(struct executor_target *target, struct reason *reason)
 	return error;
 }
 
-/* Opens the session; existing queues are suspended and resumed once. Returns 0; -ECANCELED if
- * EXECUTOR_QUIT was requested; otherwise a negative errno with the reason in the slot. */
+/* Opens the debug session, which suspends and resumes existing queues once. Returns 0; -ECANCELED
+ * if EXECUTOR_QUIT was requested; otherwise a negative errno with the reason in the slot. */
 static int attach(struct executor_target *target)
 {
 	struct executor *slot = target->slot;
@@ -259,7 +259,8 @@ static bool carry_out(struct executor_target *target, uint32_t requests)
 	return false;
 }
 
-/* Returns the time until a stop can be handled, ns; -1: there is no stop. */
+/* Returns the time in ns until the rate limit allows a stop of the target to be handled; -1: it is
+ * not stopped. */
 static long until_stop(const struct executor_target *target)
 {
 	uint64_t now = clock_ns();
@@ -267,7 +268,8 @@ static long until_stop(const struct executor_target *target)
 	return target->stopped ? (long)(ratelimit_next(&target->stops, &stops, now) - now) : -1;
 }
 
-/* Delays EXECUTOR_KICK until the rate limit allows it; other requests are carried out at once. */
+/* Returns the requests that are to be carried out now: all except EXECUTOR_KICK, which is delayed
+ * until the rate limit allows it. */
 static uint32_t due(struct executor_target *target, uint32_t requests)
 {
 	target->stopped |= requests & EXECUTOR_KICK;
@@ -422,15 +424,15 @@ static void kick_named(pid_t pid)
 		kick(target);
 }
 
-/* A check of all targets that is due, CLOCK_MONOTONIC ns; 0: none. */
+/* The next check of all targets. due_ns: its time, 0: none; wait_ns: its delay. */
 struct check {
 	uint64_t due_ns, wait_ns;
 };
 
-/* Checks targets after SIGCHLD, which reports a stop or the end of a target and names it; but a
- * signal that comes before the last one was read is merged into that one. So all targets are
- * checked: at once if they are few; of many, whose check takes a system call each, the named one at
- * once, and the others a little later. */
+/* Checks targets after SIGCHLD, which reports that a target was stopped or has ended. It names one
+ * target, but several pending SIGCHLD are merged into one, so all targets must be checked. Few
+ * targets are all checked at once. Of many, which cost a system call each, the named one is checked
+ * at once and the others a little later (check_all()). */
 static void take_signals(struct check *check)
 {
 	struct signalfd_siginfo info;
@@ -448,7 +450,7 @@ static void take_signals(struct check *check)
 		*check = (struct check){clock_ns() + CHECK_MIN_NS, CHECK_MIN_NS};
 }
 
-/* Makes the check of all targets that is due. Mostly one call shows that there is nothing to do. */
+/* Checks all targets, unless trap_any_pending() shows by one call that none needs it. */
 static void check_all(struct check *check)
 {
 	if (!trap_any_pending()) {
@@ -517,7 +519,7 @@ static int begin_events(void)
 	return start_thread(wait_for_events, NULL);
 }
 
-/* Returns true if there is still no target, so that the process ends; it then accepts no other. */
+/* Returns true if the process has no target, so that it must end; it then accepts no new target. */
 static bool leaves(void)
 {
 	uint32_t none = 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that the worker, the watchdog and executor processes share: the targets, the
- * requests about each, and the process that serves it. The watchdog maps it before its first
- * fork.
+ * The memory that the worker, the watchdog and executor processes share: the targets, the requests
+ * for each target, and the process that serves it. The watchdog maps it before its first fork.
  *
- * Each field has the writer that is named with it. It is accessed with the __atomic builtins
- * where another process may write at the same time, and each reader that uses it as an index
- * checks it. A process may be killed between any two instructions.
+ * Each field has the writer that is named with it. A field is accessed with the __atomic builtins
+ * if another process may write it at the same time. A reader that uses a field as an index checks
+ * it. A process may be killed between any two instructions.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_EXECUTOR_TABLE_H
 #define KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_EXECUTOR_TABLE_H
@@ -26,7 +25,7 @@ enum executor_request {
 	EXECUTOR_RUNTIME = 1 << 3, /* its session has an event */
 	EXECUTOR_KICK = 1 << 4,	   /* a signal or the end of the target must be handled */
 	EXECUTOR_QUIT = 1 << 5,	   /* end the session, which resumes all queues */
-	/* the target announces no queues: EXECUTOR_RUNTIME reports them, too */
+	/* report new queues of the target as session events, because it does not announce them */
 	EXECUTOR_WATCH = 1 << 6,
 	/* with EXECUTOR_SUSPEND: measure the wait for the target's mutex (trap_measure()) */
 	EXECUTOR_MEASURE = 1 << 7,
@@ -39,15 +38,15 @@ enum executor_outcome {
 	EXECUTOR_ACTED = 1 << 2,	 /* the action has ended */
 	EXECUTOR_NOT_COLLECTED = 1 << 3, /* a new queue could not be suspended */
 	EXECUTOR_ENDED = 1 << 4,	 /* the caller must free it */
-	/* watched target: its queues or executor_runtime() changed */
+	/* after EXECUTOR_WATCH: queues of the target, or executor_runtime(), have changed */
 	EXECUTOR_CHANGED = 1 << 5,
 	EXECUTOR_LOST = 1 << 6,	   /* another process has ended its session */
 	EXECUTOR_ABORTED = 1 << 7, /* its process has ended or was killed */
-	/* with EXECUTOR_ABORTED: a driver call on this target is the cause */
+	/* with EXECUTOR_ABORTED: the cause is a driver call on this target */
 	EXECUTOR_HUNG = 1 << 8,
 };
 
-/* Queues of a target of which faults are reported. */
+/* Maximum number of queues of a target whose faults are reported. */
 #define EXECUTOR_EXCEPTIONS 8u
 
 struct executor_report {
@@ -84,8 +83,9 @@ enum executor_process_state {
 struct executor_process {
 	uint32_t state;		       /* enum executor_process_state */
 	struct executor_tenant tenant; /* worker */
-	uint32_t load;	/* worker: number of its slots; the process itself: EXECUTOR_LEAVES */
-	uint32_t calls; /* futex; worker: incremented at each change of its slots */
+	/* number of its slots, set by the worker; EXECUTOR_LEAVES is set by the process itself */
+	uint32_t load;
+	uint32_t calls; /* futex; the worker increments it at each change of the slots */
 };
 
 enum executor_slot_state {
@@ -100,29 +100,29 @@ struct executor {
 	uint32_t process;	     /* worker; index in processes[] */
 	uid_t owner;		     /* worker; owner of its tenant */
 	pid_t pid;		     /* worker */
-	uint64_t started;	     /* worker; start time, as in struct socket_peer */
+	uint64_t started;	     /* set by the worker: start time, as in struct socket_peer */
 	uint32_t tries;		     /* worker; attempts to attach */
-	/* watchdog: 1: the process was killed because of the driver call on this target */
+	/* set to 1 by the watchdog if it killed the process for the driver call on this target */
 	uint32_t hung;
-	/* futex; requests that the thread has not taken; any process adds some */
+	/* futex; requests, set by any process, that the thread has not taken yet */
 	uint32_t requests;
-	uint32_t taken;	  /* its process: 1 once it has a thread for this slot */
-	uint32_t busy;	  /* thread: 1 while it carries out a request */
+	uint32_t taken;	  /* set to 1 by its process when it has a thread for this slot */
+	uint32_t busy;	  /* set to 1 by the thread while it carries out a request */
 	uint32_t turns;	  /* thread: number of requests carried out */
-	uint32_t outcome; /* thread and worker: enum executor_outcome; cleared by the worker */
-	uint32_t runtime; /* thread: 1: the target's runtime is enabled */
+	uint32_t outcome; /* enum executor_outcome, set by the thread, cleared by the worker */
+	uint32_t runtime; /* set to 1 by the thread if the target's runtime is enabled */
 	int32_t error;	  /* thread: result of attaching */
-	/* thread: queues with a fault, as trap_exceptions() reports them; 0: no entry */
+	/* set by the thread: queues with a fault, as of trap_exceptions(); 0: no entry */
 	uint64_t exceptions[EXECUTOR_EXCEPTIONS];
 	struct executor_report report; /* thread: result of the last action */
 	struct reason reason;	       /* thread: reason for `error` */
 };
 
 struct executor_table {
-	uint32_t slot_end; /* worker: slots from here on were never used */
-	/* One bit for each slot that has an outcome since the worker's last check, set by any
-	 * process after the outcome. It is only a hint where to search, so a surplus bit does no
-	 * harm. */
+	uint32_t slot_end; /* set by the worker: slots from here on were never used */
+	/* One bit for each slot with an outcome that the worker has not handled yet. Any process
+	 * sets it after the outcome. The worker uses it only to find such slots, so a surplus bit
+	 * does no harm. */
 	uint64_t reported[EXECUTOR_SLOTS / 64];
 	struct executor_process processes[EXECUTOR_PROCESSES];
 	struct executor slots[EXECUTOR_SLOTS];

@@ -13,7 +13,7 @@
 
 #define MS 1000000ull
 #define WORK_MAX_NS (10000 * MS)
-/* minimum number of checks, because the watchdog itself may have been stopped */
+/* minimum number of checks before a call counts as hung: the watchdog may have been stopped */
 #define WORK_CHECKS 20u
 #define QUIT_NS (200 * MS)     /* time from the request to quit to the kill */
 #define END_MAX_NS (1000 * MS) /* time from the kill to a log message */
@@ -21,12 +21,12 @@
 /* Observation of a slot, to detect a driver call that does not return. */
 struct executor_seen {
 	uint64_t since_ns;	/* when its present work began; 0: it has none */
-	uint32_t turns, checks; /* copy of the slot's `turns`; number of checks */
+	uint32_t turns, checks; /* copy of the slot's `turns`; number of checks since since_ns */
 };
 
 struct child_process {
 	struct daemon_child child;
-	pid_t pid;	    /* of the last process, also after its end */
+	pid_t pid;	    /* pid of the last process, kept after its end */
 	uint64_t killed_ns; /* when its end was requested, or it was killed; 0: neither */
 	bool logged;	    /* it was logged that it does not end */
 };
@@ -134,7 +134,7 @@ static bool is_used(const struct executor *slot)
 	return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == EXECUTOR_SLOT_USED;
 }
 
-/* Requests the threads of a process to end their sessions. Returns their number. */
+/* Requests each thread of an executor process to end its session. Returns their number. */
 static unsigned request_quit(struct executors *executors, uint32_t number)
 {
 	struct executor_table *table = executors->table;
@@ -152,10 +152,10 @@ static unsigned request_quit(struct executors *executors, uint32_t number)
 }
 
 /*
- * Ends a process: each of its threads ends its own session first. Otherwise the driver ends the
- * sessions of an ended process one after the other, and while it waits for the mutex of one target,
- * it ends no session of any other process, because it holds kfd_processes_srcu, for which the end
- * of each other process waits. So a target that lets it wait delays no other.
+ * Begins the end of an executor process: requests its threads to end their own sessions;
+ * check_process() kills it later. After a kill at once, the driver would end the sessions one after
+ * the other. While it waits for the mutex of one target, it holds kfd_processes_srcu, for which the
+ * end of each other process waits. So one target could delay all others.
  */
 static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 {
@@ -203,7 +203,7 @@ static void check_children(struct executors *executors, uint64_t now)
 	}
 }
 
-/* Returns true if the slot has had the same work for too long. */
+/* Returns true if the executor of the slot has been busy with the same request for WORK_MAX_NS. */
 static bool hangs(struct executor_seen *seen, const struct executor *slot, uint64_t now)
 {
 	uint32_t turns = __atomic_load_n(&slot->turns, __ATOMIC_ACQUIRE);

@@ -27,8 +27,8 @@ static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
 	return NULL;
 }
 
-/* Returns the counters of the client's node `i`. Its position rarely changes, so the last one is
- * tried first. */
+/* Returns the counters of the client's node `i`. The index of a node rarely changes, so the last
+ * index is tried first. */
 static struct metrics_node *nth_of(struct worker *worker, struct client *client, uint32_t i)
 {
 	struct metrics_node *nodes = worker->shared->metrics.nodes;
@@ -59,13 +59,13 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	return n;
 }
 
-/* Returns by how much a time has increased; 0 if `now` is earlier than at the last call. */
+/* Returns by how much a time has increased; 0 if `now` was earlier than at the last call. */
 static uint64_t increase(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;
 }
 
-/* Adds the times that the core has counted since the last call. */
+/* Adds the times that the core has counted for the client since the last call. */
 static void settle_times(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct metrics_values *values[CLIENT_SHM_NODES + 2];
@@ -196,7 +196,7 @@ void metrics_publish(struct worker *worker, uint64_t now)
 	out->log_dropped = __atomic_load_n(&worker->shared->log.dropped, __ATOMIC_RELAXED);
 	out->log_left_out = __atomic_load_n(&worker->shared->log.left_out, __ATOMIC_RELAXED);
 	out->clients = out->listed = 0;
-	/* By slot, which a client keeps, so that a client that is listed stays listed. */
+	/* In the order of slots, which do not change: a listed client stays listed. */
 	for (uint32_t i = 0; (client = worker_next(worker, CLIENT_SERVED, &i));) {
 		metrics_settle(worker, client, now);
 		out->clients++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collection of the metrics: functions that the loop calls at events, and a snapshot once a
- * second for the process that serves HTTP (metrics_http.h).
+ * Collection of the metrics: functions that the loop calls when something happens, and a snapshot
+ * once a second for the process that serves HTTP (metrics_http.h).
  *
  * Counters of the daemon and of nodes are in memory that outlives the worker (struct shared_state),
  * so that they never decrease. Counters of a client begin with its connection. An action on a
@@ -15,10 +15,10 @@
 
 #include "scheduler/daemon/worker.h"
 
-/* Counts the time with work up to `now`. Called before a client's activity changes. */
+/* Counts the time in which the client had work, up to `now`. Called before its activity changes. */
 void metrics_settle_work(struct worker *worker, struct client *client, uint64_t now);
-/* Counts all times up to `now`. Called before the client has a further node, before it is removed,
- * and for each snapshot. */
+/* Counts all times of a client up to `now`. Called before the client has a further node, before it
+ * is removed, and for each snapshot. */
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now);
 
 /* Counts an action on the client, which has ended. */
@@ -28,7 +28,7 @@ void metrics_acted(struct worker *worker, struct client *client, bool suspend, b
 void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
 		     uint64_t ns);
 
-/* Called in each loop iteration: makes a new snapshot, once a second, if metrics are served. */
+/* Makes a new snapshot, once a second, if metrics are served. Called in each loop iteration. */
 void metrics_publish(struct worker *worker, uint64_t now);
 
 #endif

@@ -32,11 +32,12 @@
 /* ---- snapshots in shared memory ---- */
 
 #define SLOTS 2u
-#define READ_TRIES 8 /* more than enough, because one snapshot a second is written */
+#define READ_TRIES 8 /* attempts to copy a snapshot; enough, because only one a second is written */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
 struct snapshots {
-	uint32_t current; /* worker: 1; watchdog: 0, when that worker has ended */
+	/* set to 1 by the worker, to 0 by the watchdog when that worker has ended */
+	uint32_t current;
 	/* number of the last complete snapshot, which is in slot[number % SLOTS]; 0: none */
 	uint32_t number;
 	struct metrics_snapshot slot[SLOTS];
@@ -146,7 +147,7 @@ int metrics_http_listen(uint16_t port, char *problem, size_t size)
 	int error = 0;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* connections of an earlier daemon may still be closing */
+	/* SO_REUSEADDR: connections of an earlier daemon may still be closing */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    bind(fd, (const struct sockaddr *)&here, sizeof(here)) < 0 || listen(fd, BACKLOG) < 0)
 		error = -errno;
@@ -232,8 +233,8 @@ static enum MHD_Result reply(void *cls, struct MHD_Connection *connection, const
 	}
 	if (!response)
 		return MHD_NO;
-	/* One reply a connection. A later request on it would not wait while no worker is
-	 * running. */
+	/* Only one reply is sent on a connection: a later request on it would not wait until a
+	 * worker runs, as a new connection does. */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	result = MHD_queue_response(connection, code, response);
 	MHD_destroy_response(response);
@@ -270,7 +271,7 @@ static bool accept_waiting(struct MHD_Daemon *server)
 	return true;
 }
 
-/* Returns the time until a connection has been inactive for too long; -1: there is none. */
+/* Returns the ms until a connection has been inactive for too long; -1: there is none. */
 static int timeout_ms(struct MHD_Daemon *server)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
@@ -327,8 +328,7 @@ static int close_others(void)
 	return 0;
 }
 
-/* Sets the normal priority, because serving metrics is never urgent; the daemon may have
- * another. */
+/* Sets the normal CPU priority instead of an inherited one, because metrics are never urgent. */
 static void be_ordinary(void)
 {
 	const struct sched_param ordinary = {.sched_priority = 0};

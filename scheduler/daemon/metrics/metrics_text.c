@@ -7,8 +7,8 @@
 
 #define S 1000000000u
 
-/* Bounds of the buckets: the expected time of a suspend (below a millisecond), the limit for a
- * slow suspend (50 ms), and the firmware's timeout (9 s). */
+/* Upper bounds of the histogram buckets. They cover the expected time of a suspend (below a
+ * millisecond), the limit for a slow suspend (50 ms), and the firmware's timeout (9 s). */
 static const struct {
 	uint64_t ns;
 	const char *le;
@@ -95,8 +95,8 @@ static void client_labels(FILE *out, const struct metrics_client *client)
 	label_text(out, client->comm, sizeof(client->comm));
 }
 
-/* Returns the number of objects in a scope. values_of() returns their counters, and labels() writes
- * their labels. */
+/* Returns the number of objects in a scope: nodes, clients, or 1. values_of() returns the counters
+ * of object `i`, and labels() writes its labels. */
 static uint32_t how_many(const struct metrics_snapshot *s, enum scope scope)
 {
 	return scope == ALL ? 1 : scope == NODE ? s->node_count : s->listed;
@@ -116,7 +116,7 @@ static void labels(FILE *out, const struct metrics_snapshot *s, enum scope scope
 		client_labels(out, &s->list[i]);
 }
 
-/* Writes a sample of one of the times. */
+/* Writes the sample of the time that was spent in the state `time`. */
 static void time_sample(FILE *out, const struct metrics_snapshot *s, enum scope scope, uint32_t i,
 			enum core_time time)
 {
@@ -272,7 +272,7 @@ static void vram(FILE *out, const struct metrics_client *c, uint32_t node)
 	fprintf(out, "%" PRIu64 "\n", c->nodes[node].vram_bytes);
 }
 
-/* Metrics that only clients have; `by_node`: one for each node of the client. */
+/* Metrics that only clients have; `by_node`: one value for each node of the client. */
 static const struct {
 	const char *name, *type, *help;
 	bool by_node;
@@ -315,7 +315,7 @@ static void clients(FILE *out, const struct metrics_snapshot *s)
 	}
 }
 
-/* Writes a label of a GPU, which is empty if it is not known. */
+/* Writes a label of a GPU; its value is empty if it is not known. */
 static void gpu_label(FILE *out, const char *label, const char *text, size_t size)
 {
 	fprintf(out, ",%s=", label);

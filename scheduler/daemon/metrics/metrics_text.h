@@ -5,7 +5,7 @@
  *
  * Pure: no clock, no global state.
  *
- * Threads: any; the caller protects what it passes.
+ * Threads: any; the caller locks the data that it passes, if necessary.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_TEXT_H
 #define KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_TEXT_H
@@ -18,7 +18,8 @@
 #include "kfd/gpu_name.h"
 #include "scheduler/core/sched.h"
 
-#define METRICS_BOUNDS 13u	    /* buckets of a histogram, without the last one, +Inf */
+/* number of buckets of a histogram, without the last one, +Inf */
+#define METRICS_BOUNDS 13u
 #define METRICS_NODES GPU_NODES_MAX /* nodes with metrics of their own */
 #define METRICS_LISTED 128u	    /* clients with metrics of their own */
 
@@ -26,7 +27,7 @@ enum metrics_latency {
 	METRICS_DETECTION, /* from the cause of a suspend to the SUSPEND call */
 	METRICS_SUSPEND,   /* duration of a suspend */
 	METRICS_RESUME,	   /* duration of a resume */
-	METRICS_HOLDOVER,  /* from the end of that cause to the RESUME call */
+	METRICS_HOLDOVER,  /* from the end of the cause of a suspend to the RESUME call */
 	METRICS_LATENCIES
 };
 
@@ -38,9 +39,10 @@ struct metrics_histogram {
 
 /* Counters of the whole daemon, of a node, or of a client. */
 struct metrics_values {
-	uint64_t suspends, resumes, failures; /* actions that succeeded; that failed */
-	uint64_t suspended_ns;		      /* total time that clients were suspended */
-	uint64_t time_ns[CORE_TIMES];	      /* total time of clients in each state */
+	/* suspends, resumes: successful actions; failures: failed ones */
+	uint64_t suspends, resumes, failures;
+	uint64_t suspended_ns;	      /* total time that clients were suspended */
+	uint64_t time_ns[CORE_TIMES]; /* total time of clients in each state */
 	struct metrics_histogram latency[METRICS_LATENCIES];
 };
 
@@ -52,8 +54,8 @@ struct metrics_node {
 	struct metrics_values values;
 };
 
-/* Counters of the daemon. Written by the worker, of which there is one at a time; the watchdog
- * keeps the memory. */
+/* Counters of the daemon and of nodes. The worker writes them; the watchdog keeps the memory for
+ * the next worker. */
 struct metrics_saved {
 	struct metrics_values all;
 	struct metrics_node nodes[METRICS_NODES];
@@ -80,7 +82,8 @@ struct metrics_snapshot {
 	uint64_t worker_restarts;
 	uint64_t refused_calls;
 	uint64_t log_dropped, log_left_out; /* lines */
-	uint32_t clients, listed;	    /* number of clients; number of those in list[] */
+	/* clients: number of all clients; listed: number of those in list[] */
+	uint32_t clients, listed;
 	uint32_t node_count;
 	struct metrics_values all;
 	struct metrics_node nodes[METRICS_NODES];

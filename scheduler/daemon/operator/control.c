@@ -37,9 +37,9 @@ struct control_target {
 	struct client *client; /* NULL: it is not registered */
 };
 
-/* Searches for a workload with the number `pid` in the PID namespace of `from`. Needed before
- * Linux 6.12, where the kernel does not translate pids; registered workloads have reported
- * theirs. Returns its pid in the daemon's namespace; 0: not found. */
+/* Searches for a workload with the number `pid` in the PID namespace of `from`. Needed before Linux
+ * 6.12, where the kernel does not translate pids. For a registered workload, the daemon knows its
+ * pid in its own namespace. Returns its pid in the daemon's namespace; 0: not found. */
 static pid_t find_registered(const struct worker *worker, const struct socket_peer *from, pid_t pid)
 {
 	const struct client *client;
@@ -61,7 +61,8 @@ static pid_t translate(const struct worker *worker, const struct socket_peer *fr
 	if (from->pid_ns == worker->own_pid_ns)
 		return pid;
 	found = reader_number(from->pid, pid);
-	/* The namespace that was read belongs to the peer if the peer still lives. */
+	/* If the peer still lives, its pid was not reused, so the namespace that was read is its
+	 * own. */
 	if (found > 0 && peer_ended(from))
 		return -ESRCH;
 	if (found != -ENOTTY)
@@ -86,8 +87,8 @@ static int hold_target(struct client *from, const struct protocol_hello *hello, 
 		       : 0;
 }
 
-/* Opens a pidfd of the target and reads its start time and name. The pidfd stays open while
- * answers are awaited, so that what is read by pid belongs to its process. Returns 0 or a
+/* Opens a pidfd of the target and reads its start time and name. The pidfd stays open while answers
+ * of kfdschedd-read are awaited, so that the pid cannot be reused unnoticed. Returns 0 or a
  * negative errno. */
 static int open_target(struct client *from, const struct protocol_hello *hello,
 		       struct control_target *out)
@@ -157,8 +158,8 @@ static void not_registered(struct worker *worker, struct client *from,
 
 /* ---- priorities ---- */
 
-/* Sets the priority of a process without the shim. It has no priority of its own, so only the
- * request counts, or the rules. */
+/* Sets the priority of a process without the shim. Such a process has no priority of its own: only
+ * requests and rules give it one. */
 static void serve_tag(struct worker *worker, struct client *from,
 		      const struct control_target *target, int priority)
 {

@@ -15,8 +15,7 @@
 
 #define RETRY_NS 20000000u
 #define SNDBUF_BYTES 100000 /* bytes; room for several hundred events */
-/* Up to this number of clients, the cause of each decision is determined even if there are no
- * readers. */
+/* Up to this number of clients, causes are determined even if no process receives events. */
 #define FEW_CLIENTS 64u
 
 enum event_kind {
@@ -31,30 +30,32 @@ enum event_kind {
 	EVENT_POLICY,
 };
 
-/* An event as it is kept: small, and converted to JSON only for a reader. */
+/* An event as it is stored: small, and converted to JSON only when it is sent. */
 struct daemon_event {
 	uint64_t number;  /* counts from 1 in each worker */
 	uint64_t time_us; /* wall time */
 	enum event_kind kind;
-	pid_t pid;	   /* the process; LISTENING: the worker; POLICY: unused */
-	char comm[16];	   /* name of the process */
-	int priority;	   /* CAME, PRIORITY; or PRIORITY_UNSET */
-	uid_t uid;	   /* CAME */
+	pid_t pid;     /* the process of the event; of LISTENING: the worker; of POLICY: unused */
+	char comm[16]; /* name of the process */
+	int priority;  /* CAME, PRIORITY; or PRIORITY_UNSET */
+	uid_t uid;     /* CAME */
 	const char *level; /* LEVEL, SUSPEND, RESUME; static string */
-	/* SUSPEND, RESUME: the reason, a static string; NULL: unknown */
+	/* of SUSPEND and RESUME: the reason, a static string; NULL: unknown */
 	const char *cause;
 	char reason[REASON_TEXT];	    /* WENT, LEVEL */
 	uint32_t gpu_ids[CLIENT_SHM_NODES]; /* SUSPEND, RESUME; ends at the first 0 */
 	pid_t cause_pid;		    /* process that caused it; 0: none or unknown */
 	uint32_t cause_gpu_id;		    /* node of that process; 0: none or unknown */
 	bool has_latency;		    /* SUSPEND, RESUME: latency_us is valid */
-	uint64_t latency_us, duration_us;   /* from cause to driver call; of the driver call */
-	int error;			    /* 0, or a negative errno */
-	bool leased;			    /* LEASE */
-	uint32_t gpu_id;		    /* POLICY; 0: all nodes without their own */
+	/* latency_us: from cause to driver call; duration_us: of the driver call */
+	uint64_t latency_us, duration_us;
+	int error;	 /* 0, or a negative errno */
+	bool leased;	 /* LEASE */
+	uint32_t gpu_id; /* POLICY; 0: all nodes without their own */
 	enum policy policy;
 	uint32_t share_percent;
-	bool by_operator; /* PRIORITY, POLICY: by a request of process by_pid, user by_uid */
+	/* of PRIORITY and POLICY: caused by a request of process by_pid, user by_uid */
+	bool by_operator;
 	pid_t by_pid;
 	uid_t by_uid;
 };
@@ -82,7 +83,7 @@ static json_t *act_json(const struct daemon_event *event)
 			 event->error ? strerror(-event->error) : NULL);
 }
 
-/* Returns what an event of this kind contains besides the process. */
+/* Returns the fields of an event that depend on its kind. */
 static json_t *details_json(const struct daemon_event *event)
 {
 	bool by = event->by_operator;
@@ -166,9 +167,9 @@ static int send_lost(const struct client *reader)
 	return error;
 }
 
-/* Reports the number of lost events before any further event, at its place in the sequence. A
- * reader that does not read is not tried at each event, because that would cost more than the
- * events do. */
+/* Sends the number of lost events to a reader, before any further event, so that the gap is at its
+ * place in the sequence. Returns true if there is nothing left to report. If the reader does not
+ * read, tries only every RETRY_NS, because attempts cost more than events. */
 bool events_overdue(struct client *reader)
 {
 	uint64_t now;
@@ -244,7 +245,7 @@ json_t *events_recent(uint64_t *at, uint64_t newest)
 }
 
 /* Returns true if there is room for one more reader. A user that is not trusted can have a quarter
- * of the places at most. */
+ * of all readers at most. */
 static bool has_room(const struct worker *worker, const struct client *client)
 {
 	const struct client *reader;
@@ -365,7 +366,8 @@ static bool gang_leased(const struct worker *worker, const struct client *client
 	return false;
 }
 
-/* Returns a node that both clients use and on which `other` is active (or idle); 0: none. */
+/* Returns a node that both clients use and where the state of `other` is `active`, and sets *since
+ * to the time since when; 0: there is none. */
 static uint32_t meeting(const struct client *client, const struct client *other, bool active,
 			uint64_t *since)
 {
@@ -428,7 +430,7 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 	client->pending_event.reason = NULL;
 	client->pending_event.cause_pid = 0;
 	client->pending_event.cause_gpu_id = 0;
-	/* With many clients this takes time, and the result may never be needed. */
+	/* With many clients the following takes long, and the result may never be needed. */
 	if (!events.readers && worker->client_end > FEW_CLIENTS)
 		return;
 	if (suspend)

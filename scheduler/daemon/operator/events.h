@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: what the daemon does, and why, sent to commands as it happens (PROTOCOL_EVENTS), one JSON
- * object a packet (docs/reference/events.md). An event contains nothing that the status does not
- * show, and a user that can read the status can read events. The last EVENTS_MAX events are kept
- * for later queries (PROTOCOL_RECENT).
+ * Events report what the daemon does, and why. They are sent to commands as they happen
+ * (PROTOCOL_EVENTS), one JSON object in each packet (docs/reference/events.md). An event contains
+ * nothing that the status does not show, and a user that can read the status can read events. The
+ * last EVENTS_MAX events are kept for later queries (PROTOCOL_RECENT).
  *
- * A reader that does not read its socket loses events and receives their number instead; nothing
- * waits for a reader. JSON is generated only if there are readers.
+ * If a reader (a command that receives events) does not read its socket, it loses events and
+ * receives their number instead; the daemon never waits for a reader. JSON is generated only if
+ * there are readers.
  *
  * Threads: the worker's loop only.
  */
@@ -19,17 +20,16 @@
 
 #define EVENTS_READERS 16u /* at a time */
 #define EVENTS_MAX 256u	   /* events; a power of two */
-#define EVENTS_PIECE 32u   /* events a call, so that no call takes long */
+#define EVENTS_PIECE 32u   /* maximum number of events in a call, so that no call takes long */
 
 /* Makes the client a reader (CLIENT_READING). Returns 0; -EUSERS: too many readers, in total or
  * of its user; or an error of the socket. */
 int events_subscribe(struct worker *worker, struct client *client);
 
-/* Called in each sweep (loop.c) for a reader: reports lost events. Returns true if none is left to
- * report. */
+/* Reports lost events to a reader, in each sweep (loop.c). Returns true if none is left. */
 bool events_overdue(struct client *client);
 
-/* Counts one reader less, which has ended. */
+/* Subtracts one from the number of readers, because a reader has ended. */
 void events_gone(void);
 
 /* Returns the number of the last event. */
@@ -40,7 +40,7 @@ uint64_t events_newest(void);
  * array. */
 json_t *events_recent(uint64_t *at, uint64_t newest);
 
-/* Determines the reason of an action of the core that was just started. It is kept in
+/* Determines the reason of an action of the core that was just started, and keeps it in
  * client->pending_event. */
 void events_decided(struct worker *worker, struct client *client, uint64_t now);
 

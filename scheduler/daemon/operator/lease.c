@@ -14,7 +14,7 @@
 #include "scheduler/daemon/reader/reader.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-/* time in which a suspend request is not answered because it may still take effect */
+/* time for which the reply to a suspend request waits for the suspension */
 #define SUSPEND_WAIT_NS (2 * SECOND_NS)
 
 static bool suspends_pending; /* a suspend request has not been answered yet */
@@ -48,9 +48,9 @@ const struct saved_process *saved_find(const struct saved_state *saved, pid_t pi
 	return find_saved(saved, pid, started);
 }
 
-/* Returns a free entry, or the entry of a process that has ended, or NULL. An entry counts as
- * ended only if another process has its pid now, or if no process has it: then reader_facts()
- * reports another start time, or 0. */
+/* Returns a free entry, or the entry of a process that has ended, or NULL. The process of an entry
+ * counts as ended only if another process has its pid now, or if no process has it: then
+ * reader_facts() reports another start time, or 0. */
 static struct saved_process *saved_room(struct saved_state *saved)
 {
 	for (uint32_t i = 0; i < SAVED_PROCESSES; i++)
@@ -90,7 +90,7 @@ bool saved_store(struct saved_state *saved, const struct saved_process *process)
 		return false;
 	p->pid = process->pid;
 	p->started = process->started;
-	/* Each of the two is one word, so a worker that is killed here leaves no half-written
+	/* Both fields are one word each, so a worker that is killed here leaves no half-written
 	 * value. */
 	__atomic_store_n(&p->priority, process->priority, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->lease_ns, process->lease_ns, __ATOMIC_RELEASE);
@@ -119,8 +119,8 @@ bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
 	entry->gpu_id = gpu_id;
 	entry->policy = *policy;
 	set_used(&entry->used, true);
-	/* If the worker is killed before this, both policies remain; if it is killed above, the old
-	 * one remains, unless the table is full. */
+	/* If the worker is killed before the next line, the old and the new policy are both in the
+	 * table. If it is killed above, the old policy remains, unless the table is full. */
 	if (before && before != entry)
 		set_used(&before->used, false);
 	return true;
@@ -164,8 +164,8 @@ static bool is_about(const struct client *command, const struct client *client)
 	       command->control.started == client->peer.started;
 }
 
-/* Passes the lease of a client to the core: until its end in time, or without end while a command
- * that holds it is connected. Reports that the lease begins or ends. */
+/* Passes the end of a client's lease (a suspension by request) to the core: a time, or CORE_NEVER
+ * while a command that holds it is connected. Logs and sends its begin or end. */
 static void update(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint64_t until = client->control.lease_ns > now ? client->control.lease_ns : 0;
@@ -189,7 +189,8 @@ static void end(struct worker *worker, struct client *client, uint64_t now)
 	const struct saved_process process = saved_of(client, 0);
 
 	client->control.lease_ns = 0;
-	saved_store(&worker->shared->saved, &process); /* cannot fail: an existing entry shrinks */
+	/* cannot fail: the process has an entry, or needs none */
+	saved_store(&worker->shared->saved, &process);
 	update(worker, client, now);
 }
 
@@ -271,7 +272,7 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 		client_reply(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
 
-/* Looks only for suspends that this loop iteration has completed; lease_overdue() handles the
+/* Checks only for suspends that were completed in this loop iteration; lease_overdue() handles the
  * rest. */
 void lease_step(struct worker *worker, uint64_t now)
 {
@@ -355,7 +356,7 @@ void lease_gone(struct worker *worker, struct client *client)
 		if (held)
 			update(worker, held, clock_ns());
 	}
-	/* An exec ends the client, but not the process, so its requests are kept. */
+	/* An exec ends the client, not the process, so what requests have set is kept. */
 	if (client->id && client->peer.pidfd >= 0 && peer_ended(&client->peer))
 		saved_forget(&worker->shared->saved, client->peer.pid, client->peer.started);
 }

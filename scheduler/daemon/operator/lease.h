@@ -19,16 +19,16 @@
 void control_request(struct worker *worker, struct client *client,
 		     const struct protocol_hello *hello, uint64_t now);
 
-/* Sets the policies that requests have set, in this worker or an earlier one, again. Called
- * after core_configure(), which drops them. */
+/* Sets again the policies that requests have set, in this worker or an earlier one. Called after
+ * core_configure(), which resets them. */
 void control_policies(struct worker *worker);
 
-/* Saves what requests have set for a client: `priority`, or PRIORITY_OWN, and the end of a lease.
- * Returns false if there is no room, after a reply to `from` that says so, unless an awaited answer
- * may free an entry. */
+/* Saves what requests have set for a process: `priority` (PRIORITY_OWN: none) and the end of a
+ * lease. Returns false if there is no room, after a reply to the command `from`. Also returns
+ * false, without a reply, if an awaited answer of kfdschedd-read may free an entry. */
 bool lease_save(struct worker *worker, struct client *from, const struct saved_process *process);
 
-/* Saves the priority of a client, as lease_save() does; its lease stays. */
+/* Saves `priority` for a client, as lease_save() does; the saved lease of the client is kept. */
 bool lease_save_priority(struct worker *worker, struct client *from, const struct client *client,
 			 int priority);
 
@@ -43,15 +43,15 @@ void lease_resume(struct worker *worker, struct client *from, struct client *cli
 /* Applies to a workload that has registered what requests have set for its process. */
 void lease_restore(struct worker *worker, struct client *client, uint64_t now);
 
-/* Ends what depends on a workload or a command that has ended (it is CLIENT_DEAD): the lease of the
- * command, or what requests have set for a process that has ended. */
+/* Cleans up after a workload or a command that has ended (it is CLIENT_DEAD): ends the lease of the
+ * command, or forgets what requests have set for a process that has ended. */
 void lease_gone(struct worker *worker, struct client *client);
 
-/* Called in each loop iteration: replies to suspend requests that have taken effect. */
+/* Replies to suspend requests that have taken effect. Called in each loop iteration. */
 void lease_step(struct worker *worker, uint64_t now);
 
-/* Called in each sweep (loop.c): ends a lease whose time is over, and replies to a suspend request
- * whose target is suspended or has ended. */
+/* Ends a lease whose time is over, and replies to a suspend request whose target is suspended or
+ * has ended. Called in each sweep (loop.c). */
 void lease_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

@@ -33,21 +33,23 @@ enum query_stage {
 /* A reply to a client. */
 struct query {
 	enum query_stage stage;
-	int pid;		    /* process to describe; 0: all; or a value above */
-	int error;		    /* negative errno for the end of the reply; 0: none */
-	uint32_t slot, serial;	    /* slot and serial of the process that is described now */
-	bool first;		    /* the list is still empty */
-	uint32_t queue, unreadable; /* next queue; dump: queues that cannot be read */
-	uint64_t event, newest;	    /* last event written; last event to write */
-	uint64_t retry_ns;	    /* time of the next attempt, if the client had no room */
-	char *text;		    /* the piece that is being sent */
-	size_t length, room, sent;  /* bytes of text; allocated; already sent */
+	int pid;	       /* process to describe; 0: all; or QUERY_OF_EVENTS, QUERY_BRIEF */
+	int error;	       /* negative errno for the end of the reply; 0: none */
+	uint32_t slot, serial; /* slot and serial of the process that is described now */
+	bool first;	       /* the list is still empty */
+	/* queue: next queue; unreadable: of a dump, number of queues that cannot be read */
+	uint32_t queue, unreadable;
+	uint64_t event, newest;	   /* event: last event written; newest: last event to write */
+	uint64_t retry_ns;	   /* time of the next attempt, if the client had no room */
+	char *text;		   /* the piece that is being sent */
+	size_t length, room, sent; /* bytes of text; bytes allocated; bytes already sent */
 };
 
 static struct {
-	uint32_t askers;	     /* clients that are CLIENT_ASKING */
-	uint32_t last;		     /* slot of the client that was served last */
-	uint64_t rested_ns, next_ns; /* end of the pause; time of the next query_step() */
+	uint32_t askers; /* clients that are CLIENT_ASKING */
+	uint32_t last;	 /* slot of the client that was served last */
+	/* rested_ns: end of the pause; next_ns: time of the next query_step() */
+	uint64_t rested_ns, next_ns;
 } queries;
 
 /* ---- text of a reply ---- */
@@ -89,7 +91,7 @@ static void put_json(struct query *query, json_t *json, size_t front, size_t bac
 	free(text);
 }
 
-/* Appends an object without its closing brace, and then `next`, which begins its next key. */
+/* Appends an object without its closing brace, and then `next`: the begin of a list in it. */
 static void put_open(struct query *query, json_t *object, const char *next)
 {
 	put_json(query, object, 0, 1);
@@ -97,7 +99,7 @@ static void put_open(struct query *query, json_t *object, const char *next)
 	query->first = true;
 }
 
-/* Appends elements to a list that was begun before. Takes the reference. */
+/* Appends the elements of `list` to a list that was begun before. Takes the reference. */
 static void put_elements(struct query *query, json_t *list)
 {
 	if (json_array_size(list) == 0) {
@@ -170,7 +172,7 @@ static void process_queues(const struct worker *worker, struct query *query)
 	query->stage = query->pid > 0 ? QUERY_CLIENT_SHM : QUERY_PROCESS;
 }
 
-/* Appends a piece of a dump. It ends with an error if the process ends. */
+/* Appends a piece of a dump. If the process has ended, the dump ends with an error. */
 static void dump(const struct worker *worker, struct query *query, uint64_t now)
 {
 	const struct client *client = process(worker, query);
@@ -270,7 +272,7 @@ static void piece(const struct worker *worker, struct query *query, uint64_t now
 
 /* ---- sending ---- */
 
-/* Sends the rest of the piece. Returns -EAGAIN if the client has no room. */
+/* Sends the rest of the piece. Returns 0; -EAGAIN if the socket has no room; or an error. */
 static int send_piece(struct client *client)
 {
 	struct query *query = client->query;
@@ -301,7 +303,7 @@ static void forget_text(struct query *query)
 	query->length = query->room = query->sent = 0;
 }
 
-/* Sends the rest of a piece, or makes and sends one more piece. Then another client is served. */
+/* Sends the rest of a piece, or makes and sends one more. Other clients are served next. */
 static void serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct query *query = client->query;
@@ -339,8 +341,8 @@ static bool is_due(struct worker *worker, const struct client *client, uint64_t 
 	       worker_user(worker, client)->queries < QUERY_OF_USER;
 }
 
-/* Returns the next client: a trusted one, otherwise the next after the last one; NULL: none can
- * continue now. */
+/* Returns the client whose reply is continued next: a trusted one, otherwise the next slot after
+ * the last one; NULL: none can continue now. */
 static struct client *next_asker(struct worker *worker, uint64_t now)
 {
 	struct client *found = NULL;

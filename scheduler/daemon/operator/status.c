@@ -202,8 +202,8 @@ static json_t *plain(const char *text)
 	return json_string(plain_ascii(copy));
 }
 
-/* Returns the remaining time of the lease in us; -1: until a command disconnects; null: no
- * lease. */
+/* Returns the remaining time of a lease (a suspension by request) in us; -1: until a command
+ * disconnects; null: no lease. */
 static json_t *lease_json(const struct client *client, uint64_t now)
 {
 	uint64_t end = client->control.lease_ns;
@@ -221,7 +221,7 @@ static json_t *times_json(const struct core_view *view)
 	return times;
 }
 
-/* Returns the faults of the client's queues that the daemon's session has seen. */
+/* Returns the faults of the client's queues that the debug session of the daemon has reported. */
 static json_t *exceptions_json(const struct client *client)
 {
 	uint64_t found[EXECUTOR_EXCEPTIONS];
@@ -250,7 +250,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 
 	core_view_client(worker->core, client->id, now, &view);
 	fine = view.capability == CORE_ABLE && view.exempt == CORE_EXEMPT_NOT &&
-	       /* no reason to show: level trap, or the level that it requested */
+	       /* level.error 0: the client has level trap or the level that it requested */
 	       !client->level.error;
 	peer_name(client->peer.pid, name);
 	return json_pack(
@@ -366,8 +366,8 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 
 /* ---- dump of shared memory ---- */
 
-/* Returns how long ago a time was, in us; null: it has not happened; 0: it is in the future, which
- * a client can write. */
+/* Returns the age of a time in us; null: the time is 0 (it has not happened); 0: the time is in the
+ * future, which a client can write. */
 static json_t *age(uint64_t then_ns, uint64_t now_ns)
 {
 	return json_number(then_ns, then_ns < now_ns ? (int64_t)((now_ns - then_ns) / 1000) : 0);

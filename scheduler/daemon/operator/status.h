@@ -16,28 +16,28 @@
 
 #include "scheduler/daemon/worker.h"
 
-/* maximum number of list elements a call, so that no call takes long */
+/* maximum number of list elements in a call, so that no call takes long */
 #define STATUS_PIECE 32u
 
 /* Returns the status without "processes". */
 json_t *status_head(const struct worker *worker, uint64_t now_ns);
 
-/* status_client() returns an element of "processes" without its "queues". status_queues()
- * returns those, or those of a dump, in lists of at most STATUS_PIECE: *at is 0 at the first call,
- * and CLIENT_SHM_QUEUES after the last one. *unreadable is increased by the number of queues that
- * cannot be read. */
+/* status_client() returns an element of "processes" without its "queues". status_queues() returns
+ * the queues, with `dump` those of a dump, in lists of at most STATUS_PIECE: *at is 0 at the first
+ * call, and CLIENT_SHM_QUEUES after the last one. Adds the number of queues that cannot be read to
+ * *unreadable. */
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
 json_t *status_queues(const struct client *client, bool dump, uint32_t *at, uint32_t *unreadable);
 
-/* Return the brief form of an element of "processes": the values that change often, and the number
- * of queues on each node. */
+/* status_client_brief() returns the brief form of an element of "processes": the values that change
+ * often. status_queue_counts() returns the number of queues on each node. */
 json_t *status_client_brief(const struct worker *worker, const struct client *client,
 			    uint64_t now_ns);
 json_t *status_queue_counts(const struct client *client);
 
-/* Dump of shared memory: status_client_shm() returns it without "queues", "unreadable_queues" and
+/* status_client_shm() returns a dump of shared memory without "queues", "unreadable_queues" and
  * "events". status_client_shm_events() returns the events after number *at up to `newest` in lists
- * of at most STATUS_PIECE and advances *at. */
+ * of at most STATUS_PIECE, and advances *at. */
 json_t *status_client_shm(const struct client_shm *shm, uint64_t now_ns);
 json_t *status_client_shm_events(const struct client_shm *shm, uint64_t *at, uint64_t newest,
 				 uint64_t now_ns);

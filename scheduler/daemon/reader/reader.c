@@ -15,12 +15,13 @@
 #include "scheduler/daemon/log.h"
 
 #define MS 1000000ull
-#define CHECK_NS MS /* between two checks of a request; a read takes 0.1 ms */
+#define CHECK_NS MS /* time between two checks of a request; a read takes 0.1 ms */
 /* Limits for the processes of one user in ALONE_NS: time of waits, and CPU time of long reads,
  * for example of very many mappings. */
 #define WAIT_MAX_NS (20 * MS)
 #define WORK_MAX_NS (300 * MS)
-#define QUERY_POLLS 1000u /* large, because the whole machine may stand still for a while */
+/* maximum number of checks; large, as the whole machine may stand still for a while */
+#define QUERY_POLLS 1000u
 #define ALONE_NS (10000 * MS)
 #define ALONE 64u
 #define ASKERS 64u /* hash lists of entries, by asker */
@@ -33,24 +34,25 @@ struct alone {
 	bool left_alone; /* not read until ALONE_NS after since_ns */
 };
 
-/* A request of an asker with its answer. It is kept until the asker's code needs no further
- * answer. */
+/* A request of an asker (the code that waits for the answer), and its answer. It is kept until the
+ * asker needs no further answer. */
 struct reader_entry {
 	LIST_ENTRY(reader_entry) same; /* entries in the same hash list */
 	STAILQ_ENTRY(reader_entry) later;
 	uint64_t asker;
 	struct reader_request request;
 	struct reader_reply *reply; /* NULL: it has not arrived */
-	int error;		    /* negative: there will be no answer */
-	/* waits to be sent; reader_replied() has not returned its asker yet */
+	int error;		    /* negative errno: there will be no answer; 0: none yet */
+	/* queued: waits to be sent; fresh: answered, and reader_replied() has not returned its
+	 * asker yet */
 	bool queued, fresh;
 };
 
-/* The request that has been sent and not answered. */
+/* The request that was sent to kfdschedd-read and is not answered yet. */
 struct flight {
 	struct reader_entry *entry;    /* NULL: its asker has dropped it */
 	struct reader_request request; /* number 0: there is no request */
-	pid_t process;		       /* pid that it was sent to; 0: no process was running then */
+	pid_t process; /* pid of kfdschedd-read when it was sent; 0: no process was running then */
 	unsigned checks;
 	uint64_t check_ns; /* time of the next check */
 	uint64_t cpu_ns;
@@ -148,7 +150,8 @@ static bool is_over(const struct alone *alone, uint64_t now)
 	return now >= alone->since_ns + ALONE_NS;
 }
 
-/* Returns a new account for the costs of reading process `pid`. */
+/* Returns a new entry for the costs of reading process `pid`: for its user, or, if that user is
+ * trusted, for the process alone. */
 static struct alone entry_of(pid_t pid, uint64_t now)
 {
 	uid_t uid = peer_uid(pid);
@@ -159,7 +162,7 @@ static struct alone entry_of(pid_t pid, uint64_t now)
 			      .since_ns = now};
 }
 
-/* Returns the present account of the same user or process, or NULL. */
+/* Returns the present entry for the same user or process as *its, or NULL. */
 static struct alone *find(const struct alone *its)
 {
 	for (uint32_t i = 0; i < ALONE; i++) {
@@ -172,7 +175,7 @@ static struct alone *find(const struct alone *its)
 	return NULL;
 }
 
-/* Returns the account of `pid`; a new one replaces the oldest. */
+/* Returns the entry for the costs of reading `pid`. A new entry replaces the oldest. */
 static struct alone *find_or_add(pid_t pid, uint64_t now)
 {
 	struct alone its = entry_of(pid, now), *found = find(&its);
@@ -212,7 +215,7 @@ static void leave_alone(struct alone *its, pid_t pid, uint64_t now)
 		 ALONE_NS / 1000 / MS);
 }
 
-/* Asks the watchdog to kill kfdschedd-read and to start another. */
+/* Requests from the watchdog to kill kfdschedd-read and to start it again. */
 static void have_killed(pid_t process)
 {
 	uint64_t one = 1;
@@ -228,9 +231,9 @@ static uint64_t cpu_of(pid_t process)
 	return clock_getcpuclockid(process, &clock) == 0 ? clock_of(clock) : 0;
 }
 
-/* Charges this check to the user. The time since the last check is no measure, because the loop
- * itself may have had no CPU. A check of a process that waits counts CHECK_NS; a check of a
- * process that runs counts the CPU time that it has used since. */
+/* Adds the cost of the request since the last check to the costs of its user. The time that has
+ * passed is not used, because the loop itself may have had no CPU. If kfdschedd-read waits, the
+ * check counts CHECK_NS; if it runs, the check counts its CPU time since then. */
 static void charge(struct flight *flight, pid_t process, char state)
 {
 	uint64_t cpu = cpu_of(process);
@@ -268,7 +271,7 @@ static void replied(struct reader_entry *entry, const struct reader_reply *reply
 	STAILQ_INSERT_TAIL(&reader.replied, entry, later);
 }
 
-/* Ends the request in flight with its answer; `reply` NULL: there is none. */
+/* Ends the request in flight with its answer `reply`; NULL: there will be no answer. */
 static void land(const struct reader_reply *reply)
 {
 	struct reader_entry *entry = reader.flight.entry;
@@ -292,8 +295,8 @@ static pid_t process_now(void)
 	return __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE);
 }
 
-/* Sends the request to the running process, or leaves it in the socket for the next one. Returns
- * false if no process will run soon. */
+/* Sends the request in flight to kfdschedd-read; if that does not run yet, the socket keeps the
+ * request. Returns false if it will not run soon. */
 static bool send_flight(pid_t process)
 {
 	reader.flight.process = process;
@@ -301,13 +304,13 @@ static bool send_flight(pid_t process)
 				    sizeof(reader.flight.request), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
-/* Checks a request without an answer, while kfdschedd-read (`process`) is in `state`. Returns
- * false if there will be no answer. */
+/* Checks on the request in flight, which has no answer yet. kfdschedd-read is `process`, in the
+ * state `state` of /proc. Returns false if there will be no answer. */
 static bool check(struct flight *flight, pid_t process, char state)
 {
 	if (++flight->checks >= QUERY_POLLS || process < 0)
 		return false;
-	/* A process that is being killed does not wait because of this request. */
+	/* If kfdschedd-read is being killed, this request is not the reason for its wait. */
 	if (process == 0 || process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE))
 		return true;
 	if (process != flight->process)
@@ -352,7 +355,7 @@ static void send_next(uint64_t now)
 
 void reader_step(uint64_t now)
 {
-	/* not without a request: this is called in each loop iteration */
+	/* only if an answer is awaited, to save a system call in each loop iteration */
 	if (reader.flight.request.number)
 		reader_receive();
 	if (reader.flight.request.number && now >= reader.flight.check_ns)
@@ -389,8 +392,8 @@ static struct reader_entry *entry_for(const struct reader_request *request)
 	return entry;
 }
 
-/* Returns the result of a request, and its answer in *reply. If there is no answer, *reply is
- * NULL and the result is -EAGAIN or -EINPROGRESS. */
+/* Returns the result of a request, and its answer in *reply. If there is no answer yet, queues the
+ * request and returns -EINPROGRESS; if there will be none, returns -EAGAIN. *reply is then NULL. */
 static int query(enum reader_what what, pid_t pid, pid_t other, const struct reader_reply **reply)
 {
 	const struct reader_request request = {.what = what, .pid = pid, .other = other};

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads in /proc of other processes, by a process of its own (kfdschedd-read).
+ * Reads of files of other processes in /proc, which a separate process makes (kfdschedd-read).
  *
- * Such a read can block for as long as the other process wants: exec closes descriptors with
- * exec_update_lock held, closing a file of FUSE waits for its server, and newer kernels take
- * that lock for stat, exe, ns, maps and syscall (not for status, comm and cgroup). Only SIGKILL
- * ends the wait. So the worker sends requests to this process, and has it killed and restarted
- * if it blocks. It has CAP_SYS_PTRACE for these reads; the worker has no capability.
+ * Such a read can block for as long as the process that is read wants: exec closes descriptors with
+ * exec_update_lock held, closing a file of FUSE waits for its server, and newer kernels take that
+ * lock for stat, exe, ns, maps and syscall (not for status, comm and cgroup). Only SIGKILL ends the
+ * wait. So the worker sends requests to kfdschedd-read, and the watchdog kills and restarts
+ * kfdschedd-read if it blocks. It has CAP_SYS_PTRACE for these reads; the worker has no capability.
  *
  * The loop does not wait for an answer. A function below that has to send a request returns
  * -EINPROGRESS. When the answer arrives, the loop runs the same code again from its beginning,
  * between the same reader_begin() and reader_end(). The functions then return what they returned
  * before, and now this answer, too. Therefore code that uses them must not have an effect before
- * its last answer. A pidfd that must be older than an answer is kept from run to run. -EAGAIN
- * means that no answer is available now.
+ * its last answer. If a pidfd must be older than an answer, it is kept open between these runs.
+ * -EAGAIN means that no answer is available now.
  *
- * One request is sent at a time. The processes of one user, or one process of a trusted user,
- * may cause 20 ms of waits and 300 ms of long reads within 10 s, in one read or in many. Beyond
- * that they are not read for 10 s, because the reads of all others are delayed by as much. Only
+ * One request is sent at a time. The processes of one user, or one process of a trusted user, may
+ * cause 20 ms of waits and 300 ms of long reads within 10 s, in one read or in many. If they cause
+ * more, they are not read for 10 s, because such reads delay the reads of all other processes. Only
  * time in which the loop itself had a CPU is counted.
  *
  * Threads: the worker's loop, except reader_run().
@@ -36,9 +36,9 @@
 
 /* Part of the memory that the worker and the watchdog share. */
 struct reader_state {
-	/* watchdog: pid of kfdschedd-read; 0: none is running; -1: none will be started soon */
+	/* set by the watchdog: pid of kfdschedd-read; 0: not running; -1: not started soon */
 	pid_t pid;
-	pid_t stuck; /* worker: pid of the process that must be killed */
+	pid_t stuck; /* set by the worker: pid of the process that the watchdog must kill */
 };
 
 /* Initializes the module when a worker starts. `socket` is the worker's end of the connection to
@@ -46,12 +46,12 @@ struct reader_state {
  * all must stay valid for the life of the worker. */
 void reader_use(int socket, struct reader_state *state, int wake_fd, const struct owners *owners);
 
-/* Receives what has arrived. Called when the socket is readable: an answer that no request awaits
- * any more would wake the loop again and again. */
+/* Receives all answers that have arrived. Called when the socket is readable, so that an answer for
+ * which no request waits any more does not wake the loop again and again. */
 void reader_receive(void);
 
-/* Called in each loop iteration: receives an answer if one is awaited, sends the next request, and
- * aborts one that takes too long. */
+/* Receives an answer if one is awaited, sends the next request, and aborts one that takes too long.
+ * Called in each loop iteration. */
 void reader_step(uint64_t now);
 
 /* Returns the time at which reader_step() must be called again even if no answer arrives;
@@ -65,13 +65,13 @@ uint64_t reader_replied(void);
 /* the asker of external_rules_check(), which runs in each loop iteration */
 #define READER_RULES 1u
 
-/* Begins code that may call the functions below. `asker`, which is not 0, identifies the code,
- * so that a later run gets the same answers. Outside of reader_begin() and reader_end() these
- * functions return -EAGAIN. */
+/* Marks the begin of code that may call the functions below. `asker` is a number other than 0 that
+ * identifies the code, so that a later run gets the same answers. Outside of reader_begin() and
+ * reader_end() these functions return -EAGAIN. */
 void reader_begin(uint64_t asker);
 
-/* Ends that code. Returns true if an answer is still awaited; otherwise all answers of this
- * asker are dropped. */
+/* Marks the end of the code after reader_begin(). Returns true if it waits for an answer; otherwise
+ * all its answers are dropped. */
 bool reader_end(void);
 
 /* Returns true if a function has returned -EINPROGRESS since reader_begin(). */
@@ -86,16 +86,16 @@ static inline bool reader_has_none(int error)
 	return error == -EAGAIN || error == -EINPROGRESS;
 }
 
-/* Return and write what peer_read(), subject_read(), peer_read_number() and target_read() do, or
- * return -EAGAIN or -EINPROGRESS. */
+/* Return and write the same as peer_read(), subject_read(), peer_read_number() and target_read(),
+ * in this order, or return -EAGAIN or -EINPROGRESS. */
 int reader_facts(pid_t pid, struct peer_facts *out);
 int reader_subject(pid_t pid, struct proc_attrs *out);
 pid_t reader_number(pid_t of, pid_t pid);
 int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size);
 
-/* reader_has_shim(): returns 1 if the process has the shim and it is not disabled, 0 if not or if
- * that cannot be read. reader_right_has_come(): as tracer_right_has_come(). Both: or negative
- * errno. */
+/* reader_has_shim() returns 1 if the process has the shim and it is not disabled, 0 if not or if
+ * that cannot be read. reader_right_has_come() returns the result of tracer_right_has_come(). Both
+ * can also return a negative errno. */
 int reader_has_shim(pid_t pid);
 int reader_right_has_come(pid_t pid);
 
@@ -127,7 +127,7 @@ struct reader_request {
 	uint64_t number; /* number of the request, repeated in its answer */
 	uint32_t what;
 	pid_t pid;
-	pid_t other; /* READER_NUMBER: the number to translate, in the PID namespace of `pid` */
+	pid_t other; /* for READER_NUMBER: the pid to translate, in the PID namespace of `pid` */
 };
 
 struct reader_reply {
@@ -142,9 +142,10 @@ struct reader_reply {
 };
 
 /*
- * Checks that a process that a request or a rule names by pid is the intended process and can be an
- * external process (external.h). It does not know the daemon, so only /proc and sysfs are
- * available. All that is read belongs to one process and not to a later one with the same pid.
+ * Checks that a process that a request or a rule names by pid can be an external process
+ * (external.h). Such a process has no connection to the daemon, so only /proc and sysfs have
+ * information about it. All that is read is about one process, not partly about a later one with
+ * the same pid.
  *
  * Returns as peer_read(), or a negative errno with one sentence in `problem`:
  *   -ESRCH: no such process (wrong number, another namespace, a zombie);

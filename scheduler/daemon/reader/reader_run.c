@@ -23,14 +23,14 @@
 
 #define FILES 1024 /* descriptors that are checked; a process can have any number */
 
-/* Returns true if the process has the agent, which is loaded only when the shim is active: the
- * preloaded library may be present but disabled (KFDSHIM_DISABLE). */
+/* Returns true if the process has loaded the agent of the shim. The preloaded library is no sign:
+ * it may be present but disabled (KFDSHIM_DISABLE), and then does not load the agent. */
 static bool has_shim(pid_t pid)
 {
 	return proc_maps_find(pid, "libkfdshim-agent.so", NULL, 0) == 1;
 }
 
-/* Checks by pid that it is a process that can have a priority. Returns as target_read(). */
+/* Checks that `pid` is a process that can have a priority. Returns as target_read(). */
 static int check_number(pid_t pid, char *problem, size_t size)
 {
 	struct proc_stat seen;
@@ -124,11 +124,11 @@ int target_read(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 			 (int)pid);
 	else if (error)
 		snprintf(problem, size, "cannot open process %d: %s", (int)pid, strerror(-error));
-	else /* once more, now that the pidfd shows if the pid is reused */
+	else /* check once more: from now on the pidfd shows if the pid is reused */
 		error = check_number(pid, problem, size);
 	if (!error)
 		error = check_use(pid, problem, size);
-	/* What was read by pid belongs to the process if that still lives now. */
+	/* If the process still lives, its pid was not reused, so all that was read is about it. */
 	if (!error && poll_now(pidfd, POLLIN) != 0) {
 		snprintf(problem, size, "process %d has just ended", (int)pid);
 		error = -ESRCH;
@@ -203,8 +203,8 @@ static int32_t result_of(const struct reader_request *request, struct reader_rep
 	return -EINVAL;
 }
 
-/* Receives the last queued request: the worker has given up the earlier ones. Returns the size
- * of the packet; less than a request, or negative: no request. */
+/* Receives the newest request; the worker waits for no earlier one any more. Returns the size of
+ * the packet; a negative or smaller value than that of a request: there is none. */
 static ssize_t take(int socket, struct reader_request *request)
 {
 	ssize_t n;

@@ -24,8 +24,8 @@ static void stop(struct feed *feed)
 	feed->used = 0;
 }
 
-/* Returns the length of the complete lines that one write accepts. It is never 0, because LINE
- * is below FEED_PIECE. */
+/* Returns the number of bytes for one write(): the complete lines that fit in FEED_PIECE. It is
+ * never 0, because LINE is below FEED_PIECE. */
 static size_t piece(const char *text, size_t used)
 {
 	const char *end;
@@ -89,8 +89,8 @@ __attribute__((format(printf, 2, 3))) static void note(struct feed *feed, const 
 	feed->changed = true;
 }
 
-/* Returns true if a call about the client is recorded: if the core knows it, so that the call can
- * change something. */
+/* Returns true if calls about the client are recorded: if the core knows the client, because a call
+ * has no effect otherwise. */
 static bool is_noted(const struct feed *feed, core_id client)
 {
 	return feed->living && client && feed->living[core_index(client)] == client;

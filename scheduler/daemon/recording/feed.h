@@ -26,7 +26,7 @@
 #include "scheduler/core/sched.h"
 
 #define FEED_BUFFER (1u << 20) /* bytes */
-/* bytes of one write, which the pipe accepts completely or not at all */
+/* maximum bytes of one write, which the pipe accepts completely or not at all */
 #define FEED_PIECE PIPE_BUF
 #define FEED_FLUSH_NS UINT64_C(40000000) /* maximum delay of a line */
 
@@ -71,16 +71,16 @@ void feed_set_lease(struct feed *feed, core_id client, uint64_t until_ns);
 void feed_finished(struct feed *feed, core_id client, int error, uint64_t duration_ns,
 		   uint64_t now);
 
-/* Lets the core decide (core_decide()). The call is not recorded if it cannot change anything: no
- * event since the last decision, and no deadline has passed. */
+/* Calls core_decide(). The call is not recorded if it cannot change anything: nothing has happened
+ * since the last decision, and no deadline has passed. */
 size_t feed_decide(struct feed *feed, uint64_t now, struct core_action *actions, size_t max,
 		   uint64_t *deadline);
 
-/* Called in each loop iteration: writes recorded lines to the pipe, when FEED_FLUSH_NS has
- * passed or FEED_PIECE bytes are there. */
+/* Writes recorded lines to the pipe if FEED_FLUSH_NS has passed or FEED_PIECE bytes are there.
+ * Called in each loop iteration. */
 void feed_iterate(struct feed *feed, uint64_t now);
 
-/* Writes as many of the recorded lines as the pipe accepts. Called when the worker ends. */
+/* Writes recorded lines to the pipe, as many as it accepts. Also called when the worker ends. */
 void feed_flush(struct feed *feed);
 
 #endif

@@ -71,14 +71,14 @@ static int begin(int fd)
 
 int record_open(const char *path, char *problem, size_t size)
 {
-	/* O_NONBLOCK: a FIFO or a device must be refused without waiting for it. */
+	/* O_NONBLOCK: so that open() does not wait at a FIFO or a device, which is then refused. */
 	int fd = open(path,
 		      O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_APPEND,
 		      0600);
 	int error = fd < 0 ? -errno : 0;
 	const char *why = NULL;
 
-	signal(SIGXFSZ, SIG_IGN); /* a file at a resource limit is then an error of write() */
+	signal(SIGXFSZ, SIG_IGN); /* so that write() fails at RLIMIT_FSIZE, instead of a signal */
 	if (error == -ELOOP)
 		why = "it is a symbolic link";
 	else if (!error)
@@ -136,8 +136,8 @@ static int put(int out, const char *text, size_t length)
 	return 0;
 }
 
-/* Completes the line that was begun when the next piece does not fit, because a piece of the pipe
- * may begin and end within a line. Returns 1 or a negative errno. */
+/* Writes the rest of the line that the last piece has begun (`in_line`), because the whole next
+ * piece `text` does not fit in the file. Returns 1 or a negative errno. */
 static int finish_line(int out, const char *text, size_t length, bool in_line)
 {
 	const char *end = in_line ? memchr(text, '\n', length) : NULL;

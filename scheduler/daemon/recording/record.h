@@ -3,12 +3,12 @@
  * The recording of kfdschedd --record FILE: the file, and the process that writes it
  * (kfdschedd-rec).
  *
- * The worker must not wait for a disk, and has no right to create or truncate files. So it does
- * not have the file open: it writes lines to a pipe (feed.h), and kfdschedd-rec copies them to
- * the file. The pipe outlives the worker, and the next worker continues in the same file.
- * kfdschedd-rec ends when the pipe has no writer any more, when the file has RECORD_BYTES_MAX
- * bytes, or when a write fails; in the last two cases it logs that. It is not restarted, and the
- * daemon continues without a recording.
+ * The worker must not wait for a disk, and has no right to create or truncate files. So it does not
+ * have the file open: it writes lines to a pipe (feed.h), and kfdschedd-rec copies them to the
+ * file. The pipe outlives the worker, and the next worker continues in the same file. kfdschedd-rec
+ * ends when the pipe has no writer any more, when the file has RECORD_BYTES_MAX bytes, or when a
+ * write fails; in the last two cases it logs the reason. It is not restarted, and the daemon
+ * continues without a recording.
  *
  * There is one recording in a process; the state is global.
  *
@@ -27,16 +27,16 @@
 /*
  * Opens `path`, writes the first lines and creates the pipe. Call it before the first fork and
  * before privileges are dropped. An existing file is overwritten only if it is empty or a
- * recording, is a regular file of the caller's user with one name, and no other daemon writes
- * it. SIGXFSZ is ignored from now on.
+ * recording, is a regular file of the caller's user without further hard links, and no other daemon
+ * writes it. SIGXFSZ is ignored from now on.
  *
  * Returns 0, or a negative errno with one sentence in `problem` that names `path`; then the call
  * has no other effect. `path` must stay valid.
  */
 int record_open(const char *path, char *problem, size_t size);
 
-/* record_pipe() returns the non-blocking write end of the pipe. record_files() stores the file,
- * the read end and the write end. -1: there is none, or none any more. */
+/* record_pipe() returns the non-blocking write end of the pipe. record_files() stores the
+ * descriptors of the file, the read end and the write end. -1: there is none any more. */
 int record_pipe(void);
 void record_files(int out[static RECORD_FILES]);
 
