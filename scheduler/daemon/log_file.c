@@ -25,7 +25,7 @@ static void put(const char *text, ssize_t length)
 		ssize_t n = write(STDERR_FILENO, text, (size_t)length);
 
 		if (n < 0 && errno != EINTR)
-			/* such as a full disk: drop this text; later lines may fit */
+			/* the disk may be full: drop this text; later lines may fit */
 			return;
 		text += n > 0 ? n : 0;
 		length -= n > 0 ? n : 0;

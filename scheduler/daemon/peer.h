@@ -31,7 +31,7 @@ struct socket_peer {
 	bool by_number;
 };
 
-/* Content of /proc about the process that has a pid now. */
+/* What /proc shows about the process that has a pid at the time of the read. */
 struct peer_facts {
 	pid_t own_pid;
 	uid_t uid;

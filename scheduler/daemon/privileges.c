@@ -138,15 +138,15 @@ static const struct {
 	unsigned count;
 	struct scmp_arg_cmp when[2];
 } rules[] = {
-	/* Open for reading; and /dev/kfd for reading and writing. No role may truncate a file,
-	 * and only the watchdog may create one (its lock). */
+	/* Allow open() for reading, and for reading and writing, as /dev/kfd needs. No role may
+	 * truncate a file, and only the watchdog may create one (its lock). */
 	{WATCHDOG, SCMP_SYS(openat), 1, {MASKED(2, CHANGES, 0)}},
 	{WATCHDOG, SCMP_SYS(open), 1, {MASKED(1, CHANGES, 0)}},
 	{WORKERS, SCMP_SYS(openat), 1, {MASKED(2, CHANGES | O_CREAT, 0)}},
 	{WORKERS, SCMP_SYS(open), 1, {MASKED(1, CHANGES | O_CREAT, 0)}},
-	/* The driver, and the ptrace(2) requests of a tracer that does not change its targets: no
-	 * access to memory or registers. PTRACE_SEIZE without options, because PTRACE_O_EXITKILL
-	 * would kill the target when its tracer ends. */
+	/* Allow driver calls, and the ptrace(2) requests of a tracer that does not change its
+	 * targets: no access to memory or registers. PTRACE_SEIZE without options, because
+	 * PTRACE_O_EXITKILL would kill the target when its tracer ends. */
 	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_GET_VERSION)}},
 	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_DBG_TRAP)}},
 	{TRACERS, SCMP_SYS(ptrace), 2, {IS(0, PTRACE_SEIZE), IS(3, 0)}},
@@ -155,11 +155,11 @@ static const struct {
 	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_LISTEN)}},
 	{TRACERS, SCMP_SYS(ptrace), 1, {IS(0, PTRACE_DETACH)}},
 	{ROLE(READER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(NS_GET_TGID_FROM_PIDNS)}},
-	/* SIOCOUTQ: whether a client has read all that was sent to it. */
+	/* SIOCOUTQ shows whether a client has read all that was sent to it. */
 	{ROLE(WORKER) | WATCHDOG, SCMP_SYS(ioctl), 1, {IOCTL(SIOCOUTQ)}},
 	/* The log may be a socket. */
 	{LOGGERS, SCMP_SYS(sendto), 2, {IS(0, STDERR_FILENO), IS(4, 0)}},
-	/* Priorities and limits, for the calling process only. */
+	/* Allow changes of priorities and limits, for the calling process only. */
 	{WORKERS | WATCHDOG, SCMP_SYS(prlimit64), 1, {IS(0, 0)}},
 	{WORKERS | WATCHDOG, SCMP_SYS(sched_setscheduler), 1, {IS(0, 0)}},
 	{WORKERS | WATCHDOG, SCMP_SYS(setpriority), 2, {IS(0, PRIO_PROCESS), IS(1, 0)}},
@@ -182,7 +182,7 @@ static const struct {
 	{WORKERS, SCMP_SYS(prctl), 1, {IS(0, PR_SET_VMA)}},
 	/* for sd_notify and for names of users */
 	{WATCHDOG, SCMP_SYS(socket), 1, {IS(0, AF_UNIX)}},
-	/* No executable memory, so that an attacker cannot add code to the process. */
+	/* Allow no executable memory, so that an attacker cannot add code to the process. */
 	{ROLE(METRICS), SCMP_SYS(mmap), 1, {MASKED(2, PROT_EXEC, 0)}},
 	{ROLE(METRICS), SCMP_SYS(mprotect), 1, {MASKED(2, PROT_EXEC, 0)}},
 };

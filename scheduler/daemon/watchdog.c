@@ -32,7 +32,7 @@
 #define MS 1000000ull
 #define CHECK_NS (50 * MS)	    /* period of the watchdog's loop */
 #define HEARTBEAT_MAX_NS (500 * MS) /* maximum age of the worker's heartbeat */
-/* maximum age until its loop runs: longer, as nothing is suspended then */
+/* maximum age until the worker's loop runs: longer, as nothing is suspended then */
 #define START_MAX_NS (5000 * MS)
 #define LEAVE_MAX_NS (15000 * MS)    /* time for a worker to end after SIGTERM */
 #define ADMISSION_MAX_NS (1000 * MS) /* age of the heartbeat of kfdschedd-door */
@@ -52,7 +52,7 @@ struct watchdog {
 	struct daemon_child http; /* only with a socket for metrics */
 	struct daemon_child reader;
 	struct daemon_child record; /* only with --record */
-	/* connection between worker and kfdschedd-read: [0]: end of the worker; [1]: the other */
+	/* connection to kfdschedd-read: [0]: the end of the worker; [1]: that of kfdschedd-read */
 	int reader_ends[2];
 	int files[FILES]; /* all that children inherit; -1: none */
 	struct executors *executors;
@@ -97,7 +97,7 @@ static void check_child(struct watchdog *w, uint64_t now)
 /* ---- the lock that ensures one worker for a socket, even across daemons ---- */
 
 /* A killed worker, with its debug sessions, can live on for seconds in a driver call that does not
- * return. If the watchdog was killed, too, the next daemon cannot learn of that from it. So a
+ * return. If the watchdog was killed, too, the next daemon is not informed about that worker. So a
  * worker holds a lock on a file beside the socket until its last thread has ended, and no watchdog
  * starts a worker without the lock. */
 

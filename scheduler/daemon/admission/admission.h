@@ -33,7 +33,7 @@
 
 #define USERS_MAX 1024u /* maximum number of users that have connections at the same time */
 #define ADMISSION_SLOTS USERS_MAX
-#define ADMISSION_FILES 8u  /* descriptors of a client with a debug session */
+#define ADMISSION_FILES 8u  /* descriptors that a client with a debug session needs */
 #define ADMISSION_SPARE 32u /* descriptors of the worker itself */
 
 struct owners;

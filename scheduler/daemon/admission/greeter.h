@@ -28,9 +28,9 @@
 #define ADMISSION_PENDING 512u /* maximum number of connections that are not passed on yet */
 #define ADMISSION_SINKS 64u    /* maximum number of processes that close connections */
 
-/* Memory that the watchdog shares with the process; kept and accessed as struct shared_state
- * (worker.h). It is separate from that struct because the process reads untrusted input: it is
- * trusted less, and cannot write that struct. */
+/* Memory that the watchdog shares with kfdschedd-door; kept and accessed as struct shared_state
+ * (worker.h). It is separate from that struct because kfdschedd-door reads untrusted input: it is
+ * trusted less, and cannot write struct shared_state. */
 struct admission_state {
 	uint64_t heartbeat_ns; /* heartbeat of the process, ns; set by the watchdog at each start */
 	uint64_t refused;      /* connections refused, by this process and by the worker */

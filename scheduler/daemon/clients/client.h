@@ -59,12 +59,12 @@ struct client_attrs {
 /* State of client_level.c. */
 struct level {
 	enum protocol_level wanted; /* KFDSHIM_LEVEL, or the level of its rule */
-	/* its level changes to `to`; CLIENT_SHM_LEVEL_NONE: to level trap */
+	/* true while its level changes to `to` (CLIENT_SHM_LEVEL_NONE: to level trap) */
 	bool changing;
 	enum client_shm_level to;
 	/* trap is not tried again: a suspend failed, several were slow, or no driver support */
 	bool never_trap;
-	bool unseen;   /* why it cannot be traced cannot be observed from outside */
+	bool unseen;   /* the reason why tracing it fails is not visible from outside */
 	bool unjudged; /* it is still to be determined whether `unseen` is true */
 	bool logged;   /* the level was logged since the client was last at level trap */
 	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
@@ -81,7 +81,7 @@ struct level {
 /* State of control.c and lease.c. */
 struct control {
 	/* fields of a workload */
-	int own_priority; /* the priority and the objective that it requests itself */
+	int own_priority; /* priority and objective that it requests itself */
 	uint32_t own_slo_us;
 	bool priority_set; /* a request has set another priority */
 	bool leased;	   /* a request holds it suspended now */
@@ -131,7 +131,7 @@ struct client {
 	/* The fields that each scan and sweep (loop.c) reads come first: with many clients, these
 	 * loops take as long as their cache misses, so the fields are to be in few cache lines. */
 	enum client_phase phase;
-	/* index in worker->clients; number that differs for successive clients of a slot */
+	/* slot: index in worker->clients; serial: differs for successive clients of a slot */
 	uint32_t slot, serial;
 	core_id id; /* 0: not known to the core */
 	/* shared memory, hostile input; of an external process: private to the daemon */
@@ -154,7 +154,7 @@ struct client {
 	struct seen_node seen[CLIENT_SHM_NODES];
 	struct client_attrs attrs;
 
-	bool admitted; /* counted by admission.c, for the user `uid` */
+	bool admitted; /* its connection is counted by admission.c, for user `uid` */
 	bool trusted;  /* connection of root or of the daemon's own user */
 	/* wake_fd: eventfd by which the client wakes the loop; -1 for an external process */
 	int socket, wake_fd;
@@ -191,7 +191,7 @@ struct client {
 	 * release_at: its index in worker->releasing */
 	bool wants_release;
 	uint32_t release_at;
-	uint64_t hung_up_wait_ns; /* time from the check at hung_up_ns to the next */
+	uint64_t hung_up_wait_ns; /* delay between the check at hung_up_ns and the next */
 	struct reason reason;	  /* why it cannot be suspended; may be empty */
 
 	bool acting_prompt;  /* core_action.prompt of the action in flight */

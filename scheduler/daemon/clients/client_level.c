@@ -42,8 +42,8 @@ void level_begin(struct client *client, uint32_t wanted)
 	client->hold_cmd_level = commanded(wanted);
 	client->level.wanted = wanted <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)wanted
 								: PROTOCOL_LEVEL_AUTO;
-	/* The rule sets level auto for a client that does not give up its own session
-	 * (shim/hold.c). Of the levels that work, self is the best. */
+	/* A rule has set level auto for a client that does not give up its own session
+	 * (shim/hold.c). Self is the best level that works for it. */
 	if (client->level.wanted == PROTOCOL_LEVEL_AUTO &&
 	    client->attrs.level == PROTOCOL_LEVEL_SELF) {
 		client->hold_cmd_level = CLIENT_SHM_LEVEL_SELF;
@@ -175,7 +175,7 @@ static void observe(struct worker *worker, struct client *client)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Records why the present level does not work, after the reason why trap did not. */
+/* Records why the present level does not work, appended to the reason why trap failed. */
 static void explain(const struct worker *worker, struct client *client, const struct reason *why)
 {
 	struct level *level = &client->level;

@@ -16,7 +16,7 @@
  * no slot or no memory. */
 struct client *client_new(struct worker *worker, int socket, uint64_t now);
 
-/* Makes the client a workload (CLIENT_SERVED), which the core knows. */
+/* Makes the client a workload (CLIENT_SERVED); the core must know it already. */
 void client_served(struct worker *worker, struct client *client);
 
 /* Returns the number that identifies the client as the `asker` of reader_begin(). */

@@ -46,7 +46,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		client->reason = (struct reason){0};
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED) {
-		/* a rule set level self, its session was ended, or its runtime enabled again */
+		/* if a rule set level self, its session ended, or its runtime was enabled again */
 		level_again(worker, client);
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_NEVER) {
 		client_why_never(client, REASON_no_own_session, &why);
@@ -151,7 +151,7 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	if (client_shm_node_read(client->shm, slot, &node) != 0)
 		return false;
 	if (node.gpu_id != seen->gpu_id) {
-		/* A client may only add nodes. If it changes an entry, it is ignored. */
+		/* A client may only add nodes: changes of an entry are ignored. */
 		if (seen->gpu_id)
 			return false;
 		metrics_settle(worker, client, now);

@@ -34,14 +34,14 @@ bool scan_woken(struct worker *worker, struct client *client, uint64_t now);
  * for the rate limits. Returns true if something had changed. */
 bool scan_unwoken(struct worker *worker, struct client *client, uint64_t now);
 
-/* Called in each loop iteration: makes the deferred scans when they are due. */
+/* Makes the deferred scans when they are due. Called in each loop iteration. */
 void scan_late(struct worker *worker, uint64_t now);
 
 /* Removes a client that has ended from the list of deferred scans. */
 void scan_limit_forget(struct worker *worker, struct client *client);
 
-/* Called in each sweep (loop.c) for a client with hold_cmd_level: handles a command that was not
- * acknowledged within 1 s. */
+/* Handles a hold command that was not acknowledged within 1 s. Called in each sweep (loop.c) for a
+ * client with hold_cmd_level. */
 void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Returns the time at which scan_late() is due; UINT64_MAX if no scan is deferred. */

@@ -17,21 +17,21 @@
 #include "scheduler/daemon/operator/lease.h"
 #include "scheduler/daemon/reader/reader.h"
 
-#define PROGRAM_NS 1000000000u /* between two reads of the queues without an event */
+#define PROGRAM_NS 1000000000u /* time between two reads of the queues if there is no event */
 /* after an event, minimum time between two reads, as a process may create many queues */
 #define HASTE_NS 20000000u
-#define THREADS_NS 100000000u /* between two checks of the threads of a suspended process */
+#define THREADS_NS 100000000u /* time between two checks of the threads of a suspended process */
 /* at most 1/20 of the time is spent on checks of threads, which take long with very many threads */
 #define THREADS_PART 20u
-/* a DESTROY_QUEUE counts as finished after so many checks in a row without one */
+/* number of checks in a row that must find no DESTROY_QUEUE before it counts as finished */
 #define QUIET_READS 2
 
 /* State of an external process. */
 struct external {
 	uint64_t read_ns;    /* last read of its queues */
-	uint64_t program_ns; /* last check that it still runs the same program */
+	uint64_t program_ns; /* time of the last check whether it still runs the same program */
 	uint64_t threads_ns; /* time of the next check of its threads */
-	uint64_t directory;  /* number of its directory in sysfs; 0: it had none */
+	uint64_t directory;  /* inode of its directory in sysfs; 0: it had none */
 	bool watched;	     /* its session reports new queues */
 	unsigned quiet;	     /* checks in a row that have found no thread in DESTROY_QUEUE */
 	char rule[VALUE_NAME];
@@ -320,7 +320,7 @@ static void forget_request(struct worker *worker, const struct socket_peer *peer
 }
 
 /* Returns true if the process has executed another program (exec). Where addresses are not
- * randomised, the address of the stack need not change with an exec, so the number of the sysfs
+ * randomised, the address of the stack need not change with an exec, so the inode of the sysfs
  * directory is compared, too. */
 static bool is_another_program(const struct client *client, uint64_t now)
 {

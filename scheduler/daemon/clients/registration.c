@@ -16,7 +16,8 @@
 #include "scheduler/daemon/operator/query.h"
 #include "scheduler/daemon/reader/reader.h"
 
-/* Delay until a workload with a closed connection is checked for another program; doubles. */
+/* Delay between two checks whether a workload with a closed connection runs another program;
+ * doubled each time, from the minimum to the maximum. */
 #define HUNG_UP_MIN_NS 20000000u
 #define HUNG_UP_MAX_NS 1000000000u
 #define LOST_NS 1000000000u /* time for a process to end after its session has ended */

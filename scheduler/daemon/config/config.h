@@ -29,7 +29,7 @@ struct config_node {
 };
 
 struct config {
-	struct core_config core; /* core.policy: of the nodes without one of their own */
+	struct core_config core; /* core.policy: policy of the nodes without their own */
 	uint32_t node_count;
 	struct config_node node[CORE_POLICIES];
 	struct authority authority;
@@ -39,7 +39,7 @@ struct config {
 	bool verbose;	       /* [log] level = debug */
 };
 
-/* Sets the defaults of all keys; no rules, grants, nodes or owners. */
+/* Sets all keys to their defaults, without rules, grants, nodes or owners. */
 void config_default(struct config *out);
 
 /*

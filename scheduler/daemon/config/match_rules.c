@@ -152,7 +152,7 @@ static bool any_gid(const struct rule_ids *ids, const struct proc_attrs *s)
 	return false;
 }
 
-/* Returns true if `text` matches `pattern`. Nothing matches an empty text (unknown). */
+/* Returns true if `text` matches `pattern`. An unknown attribute (empty text) never matches. */
 static bool fits(const char *pattern, const char *text)
 {
 	return text[0] && fnmatch(pattern, text, 0) == 0;

@@ -278,7 +278,7 @@ static void clear(struct executor_process *process)
 		__atomic_store_n(&process->state, EXECUTOR_FREE, __ATOMIC_RELEASE);
 }
 
-/* Frees a slot that no process uses any more. */
+/* Frees the slot of an executor, which no process uses any more. */
 static void give_back(struct executor *executor)
 {
 	struct executor_process *process = process_of(executor);

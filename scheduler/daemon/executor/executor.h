@@ -116,10 +116,10 @@ void executors_check(struct executors *executors, bool children, uint64_t now);
 /* Ends all executor processes, as executors_check() does, because the worker has ended. */
 void executors_kill(struct executors *executors, uint64_t now);
 
-/* Empties the table before a worker starts, except for processes that cannot be killed. */
+/* Empties the executor table before a worker starts, except for processes that cannot be killed. */
 void executors_reset(struct executors *executors, uint64_t now);
 
-/* Returns true if the last process has ended. */
+/* Returns true if no executor process runs any more. */
 bool executors_gone(const struct executors *executors);
 
 #endif

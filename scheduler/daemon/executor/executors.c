@@ -174,7 +174,7 @@ static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 	set_state(executors, number, EXECUTOR_KILLED);
 }
 
-/* Handles the end of the last thread of a process. */
+/* Handles that an executor process has ended: logs it, and sets EXECUTOR_DIED. */
 static void ended(struct executors *executors, uint32_t number, int status)
 {
 	const struct child_process *process = &executors->processes[number];

@@ -196,7 +196,7 @@ void metrics_publish(struct worker *worker, uint64_t now)
 	out->log_dropped = __atomic_load_n(&worker->shared->log.dropped, __ATOMIC_RELAXED);
 	out->log_left_out = __atomic_load_n(&worker->shared->log.left_out, __ATOMIC_RELAXED);
 	out->clients = out->listed = 0;
-	/* In the order of slots, which do not change: a listed client stays listed. */
+	/* List clients in slot order: slots do not change, so a listed client stays listed. */
 	for (uint32_t i = 0; (client = worker_next(worker, CLIENT_SERVED, &i));) {
 		metrics_settle(worker, client, now);
 		out->clients++;

@@ -23,7 +23,7 @@
 #include "scheduler/daemon/privileges.h"
 
 #define BACKLOG 32
-#define CONNECTIONS 16u	   /* at a time; others wait to be accepted */
+#define CONNECTIONS 16u	   /* maximum number at a time; others wait to be accepted */
 #define IDLE_S 5u	   /* seconds; an inactive connection is closed */
 #define REQUEST_BYTES 8192 /* bytes of memory for a request */
 #define NAP_MS 50	   /* pause before a connection that waits for a worker is tried again */
@@ -254,7 +254,8 @@ static bool has_room(struct MHD_Daemon *server)
 	return info && info->num_connections < CONNECTIONS;
 }
 
-/* Accepts the waiting connections. Returns false if that is not possible now. */
+/* Accepts the waiting connections, as far as there is room. Returns false if accept4(2) has
+ * failed. */
 static bool accept_waiting(struct MHD_Daemon *server)
 {
 	while (has_room(server)) {

@@ -37,9 +37,9 @@ struct control_target {
 	struct client *client; /* NULL: it is not registered */
 };
 
-/* Searches for a workload with the number `pid` in the PID namespace of `from`. Needed before Linux
- * 6.12, where the kernel does not translate pids. For a registered workload, the daemon knows its
- * pid in its own namespace. Returns its pid in the daemon's namespace; 0: not found. */
+/* Searches for a workload with the number `pid` in the PID namespace of `from`; the daemon knows
+ * the own pid of each registered workload. Needed before Linux 6.12, where the kernel does not
+ * translate pids. Returns the pid in the daemon's namespace; 0: not found. */
 static pid_t find_registered(const struct worker *worker, const struct socket_peer *from, pid_t pid)
 {
 	const struct client *client;

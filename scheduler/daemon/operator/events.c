@@ -44,9 +44,9 @@ struct daemon_event {
 	const char *cause;
 	char reason[REASON_TEXT];	    /* WENT, LEVEL */
 	uint32_t gpu_ids[CLIENT_SHM_NODES]; /* SUSPEND, RESUME; ends at the first 0 */
-	pid_t cause_pid;		    /* process that caused it; 0: none or unknown */
-	uint32_t cause_gpu_id;		    /* node of that process; 0: none or unknown */
-	bool has_latency;		    /* SUSPEND, RESUME: latency_us is valid */
+	pid_t cause_pid;		    /* process that caused the event; 0: none or unknown */
+	uint32_t cause_gpu_id; /* node on which cause_pid is active; 0: none or unknown */
+	bool has_latency;      /* SUSPEND, RESUME: latency_us is valid */
 	/* latency_us: from cause to driver call; duration_us: of the driver call */
 	uint64_t latency_us, duration_us;
 	int error;	 /* 0, or a negative errno */

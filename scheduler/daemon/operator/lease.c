@@ -165,7 +165,7 @@ static bool is_about(const struct client *command, const struct client *client)
 }
 
 /* Passes the end of a client's lease (a suspension by request) to the core: a time, or CORE_NEVER
- * while a command that holds it is connected. Logs and sends its begin or end. */
+ * while a command that holds it is connected. Logs and reports that it begins or ends. */
 static void update(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint64_t until = client->control.lease_ns > now ? client->control.lease_ns : 0;
@@ -226,7 +226,7 @@ static const char *never(const struct client *client, const struct core_view *vi
 	return view->blocked_by_member ? "another process of its group cannot be suspended" : NULL;
 }
 
-/* Replies to a suspend request if its target is suspended now, or if it cannot be. */
+/* Replies to a suspend request if its target is suspended now, or cannot be suspended. */
 static void check(struct worker *worker, struct client *from, struct client *client, uint64_t now)
 {
 	struct core_view view = {0};

@@ -20,7 +20,7 @@
  * for example of very many mappings. */
 #define WAIT_MAX_NS (20 * MS)
 #define WORK_MAX_NS (300 * MS)
-/* maximum number of checks; large, as the whole machine may stand still for a while */
+/* maximum number of checks of a request; large, as the machine may stand still for a while */
 #define QUERY_POLLS 1000u
 #define ALONE_NS (10000 * MS)
 #define ALONE 64u
@@ -69,7 +69,7 @@ static struct {
 	uint64_t asker; /* asker whose code runs; 0: none */
 	bool waits;
 	LIST_HEAD(, reader_entry) entries[ASKERS];
-	/* entries that wait to be sent; entries with `fresh` set */
+	/* queue: entries that wait to be sent; replied: entries with `fresh` set */
 	STAILQ_HEAD(, reader_entry) queue, replied;
 	struct alone alone[ALONE];
 } reader = {.socket = -1};
@@ -241,7 +241,7 @@ static void charge(struct flight *flight, pid_t process, char state)
 	if (!flight->costs)
 		flight->costs = find_or_add(flight->request.pid, clock_ns());
 	if (state != 'D' && state != 'S')
-		/* While the process is ending, its CPU time is not known. */
+		/* While kfdschedd-read is ending, its CPU time is not known. */
 		flight->costs->worked_ns += flight->reader == process && cpu > flight->cpu_ns
 						    ? cpu - flight->cpu_ns
 						    : 0;
@@ -332,7 +332,7 @@ static void check_flight(uint64_t now)
 	pid_t process = process_now();
 	char state = process > 0 ? peer_state(process) : '\0';
 
-	reader_receive(); /* a process that has answered sleeps, too, so take its answer first */
+	reader_receive(); /* first take its answer: after an answer it sleeps, too */
 	if (!flight->request.number)
 		return;
 	flight->check_ns = now + CHECK_NS;

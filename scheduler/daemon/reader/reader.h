@@ -62,12 +62,12 @@ uint64_t reader_next(void);
  * 0: no further one. */
 uint64_t reader_replied(void);
 
-/* the asker of external_rules_check(), which runs in each loop iteration */
+/* the `asker` (see reader_begin()) of external_rules_check() */
 #define READER_RULES 1u
 
-/* Marks the begin of code that may call the functions below. `asker` is a number other than 0 that
- * identifies the code, so that a later run gets the same answers. Outside of reader_begin() and
- * reader_end() these functions return -EAGAIN. */
+/* Marks the beginning of code that may call the functions below. `asker` is a number other than 0
+ * that identifies the code, so that a later run gets the same answers. Outside of reader_begin()
+ * and reader_end() these functions return -EAGAIN. */
 void reader_begin(uint64_t asker);
 
 /* Marks the end of the code after reader_begin(). Returns true if it waits for an answer; otherwise
