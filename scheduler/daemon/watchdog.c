@@ -56,7 +56,7 @@ struct watchdog {
 	int reader_ends[2];
 	int files[FILES]; /* all that children inherit; -1: none */
 	struct executors *executors;
-	int lock_error; /* last error of the lock that was logged */
+	int lock_error; /* error of the last attempt to take the lock, which was logged */
 	unsigned late;	/* checks in a row that found the heartbeat too old */
 	/* checks in a row that found the heartbeat of kfdschedd-door too old */
 	unsigned admission_late;

@@ -91,7 +91,7 @@ struct control {
 	int pidfd; /* pidfd of the target; -1: none */
 	pid_t pid;
 	uint64_t started, queried_ns; /* start time of the target; when the suspend was requested */
-	bool holds;		      /* the lease lasts as long as the connection */
+	bool holds;		      /* the lease lasts as long as the command is connected */
 	bool replied;		      /* a reply was sent: the target is suspended, or will be */
 };
 

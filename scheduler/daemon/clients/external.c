@@ -370,7 +370,7 @@ static struct {
 	pid_t *pids;		/* processes to check in the next loop iterations; NULL: none */
 	size_t count, next;
 	int pidfd; /* pidfd of the process that is being checked; -1: none */
-	/* a process with a priority from an earlier worker could not be read yet */
+	/* a process that had a priority in an earlier worker could not be read yet */
 	bool unrestored;
 } own = {.pidfd = -1, .unrestored = true};
 

@@ -232,7 +232,7 @@ void authority_match(const struct authority *authority, const struct proc_attrs 
 
 /* ---- attributes of a process ---- */
 
-#define TEXT_MAX 16384u /* bytes of a file in /proc; a process has about ten cgroups at most */
+#define TEXT_MAX 16384u /* maximum bytes of a file in /proc: enough for about ten cgroups */
 
 /* Reads a whole file as text. Returns false if it cannot be read or does not fit. */
 static bool read_text(pid_t pid, const char *name, char text[static TEXT_MAX])

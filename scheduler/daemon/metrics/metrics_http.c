@@ -345,7 +345,7 @@ static int separate(void)
 {
 	int error = close_others();
 
-	log_count_in(&metrics_share_counts()->log); /* the memory used so far is unmapped next */
+	log_count_in(&metrics_share_counts()->log); /* the counters used before are unmapped next */
 	return error ? error : metrics_share_read_only();
 }
 

@@ -16,8 +16,8 @@
 
 #define MS 1000000ull
 #define CHECK_NS MS /* time between two checks of a request; a read takes 0.1 ms */
-/* Limits for the processes of one user in ALONE_NS: time of waits, and CPU time of long reads,
- * for example of very many mappings. */
+/* Limits of what reads of one user's processes may cost within ALONE_NS: waits, and CPU time of
+ * long reads, for example of very many mappings. */
 #define WAIT_MAX_NS (20 * MS)
 #define WORK_MAX_NS (300 * MS)
 /* maximum number of checks of a request; large, as the machine may stand still for a while */
