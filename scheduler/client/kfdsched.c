@@ -141,8 +141,9 @@ static int connect_patiently(const char *socket, int timeout_ms)
 	return fd;
 }
 
-/* Sends a request and receives the reply. Returns the fd of the connection, or an error, for which
- * the sentence is set. *text is to be freed by the caller in both cases. */
+/* Sends a request and receives the reply. Returns the fd of the connection, or a negative errno
+ * after setting the sentence of kfdsched_errmsg(). *text is to be freed by the caller in both
+ * cases. */
 static int query(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms, char **text)
 {
 	int fd = connect_patiently(k->socket, timeout_ms), rc;
@@ -165,8 +166,8 @@ static int query(struct kfdsched *k, struct protocol_hello *hello, int timeout_m
 	return explain(k, rc);
 }
 
-/* Sends a control request; the daemon's reply becomes the sentence. Returns the fd of the
- * connection, or an error. */
+/* Sends a control request, and keeps the daemon's reply as the sentence of kfdsched_errmsg().
+ * Returns the fd of the connection, or a negative errno. */
 static int control(struct kfdsched *k, struct protocol_hello *hello)
 {
 	char *text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Categories of each client's time (enum core_time). The category is known when the core has
- * decided, and holds until the next decision, which charges the time in between to it. */
+/* Adds up each client's time by category (enum core_time). Each decision sets the category of the
+ * time that follows; the next decision adds this time to the category. */
 #include "scheduler/core/sched_priv.h"
 
 const char *core_time_name(enum core_time time)
@@ -43,8 +43,8 @@ static enum core_time time_of(const struct core_client *c, const struct gang *ga
 	return gang->contended ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 }
 
-/* Returns the time since the last charge, in ns; 0 for a client that was added after `now`, the
- * time of the decision for the other clients. */
+/* Returns the time since the client's times were last updated, in ns. Returns 0 if the client was
+ * added after `now`, the time of the decision for the other clients. */
 static uint64_t passed(const struct core_client *c, uint64_t now)
 {
 	return now > c->time_since ? now - c->time_since : 0;

@@ -304,8 +304,8 @@ void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
 
 /* ---- results of actions ---- */
 
-/* Records whether the last suspend was slow. The pause doubles with each one in a row, and
- * CORE_SLOW_MAX in a row exempt the client for good. */
+/* Records whether the last suspend was slow. The pause until the next suspend doubles with each
+ * slow one in a row. After CORE_SLOW_MAX in a row the client is exempt from suspension for good. */
 static void slow_learn(struct core_client *c, bool slow, uint64_t now)
 {
 	c->slow = slow ? c->slow + 1 : 0;
@@ -314,9 +314,9 @@ static void slow_learn(struct core_client *c, bool slow, uint64_t now)
 		c->exempt = CORE_EXEMPT_SLOW;
 }
 
-/* Adds a suspend or resume call to the cost of the gang's hold or release. The driver updates the
- * runlist of a GPU for one process at a time, so calls that begin at once end one after another.
- * What counts is the time in which at least one of them was under way. */
+/* Adds the time of a suspend or resume call to the cost of the gang's hold or release. Time that is
+ * covered by an earlier call is not added again: calls that begin together end one after another,
+ * because the driver updates the runlist of a GPU for one process at a time. */
 static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
 {
 	uint64_t from = begin > gang->called_ns ? begin : gang->called_ns;
@@ -474,8 +474,8 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	from = &core->gangs[c->gang];
 	if (from->group == group && same_rights(&from->rights, rights))
 		return;
-	/* Node entries belong to rights: leave those of the old rights, and enter those of the
-	 * new ones with the same GPUs. */
+	/* Each set of rights has node entries of its own: the client leaves the entries of its old
+	 * rights and enters those of its new ones, on the same GPUs. */
 	client_nodes = c->client_node_count;
 	for (uint32_t i = 0; i < client_nodes; i++)
 		gpu_ids[i] = core->nodes[c->client_nodes[i].node].gpu_id;

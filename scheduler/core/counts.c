@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What the clients count for in the node entries where they have work, and which gangs a change of
- * these counts concerns. */
+/* Keeps the counts of clients in the node entries where they have work. If a count changes, queues
+ * the gangs whose contention may have changed. */
 #include "scheduler/core/policy_ops.h"
 
 /* Returns true if the client is on the GPU, or being resumed. */
@@ -25,10 +25,10 @@ static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority
 		*mask &= ~(1u << priority);
 }
 
-/* Queues the gangs on a node entry whose contention may have changed. A gang of priority p is
- * contended while work above p is active there, so these are the gangs between the old and the new
- * highest priority (`before`: the old mask). update_all: what the policy keeps of the node has
- * changed as well (policy_ops.update), so these are all gangs below the higher of both. */
+/* Queues the gangs on a node entry whose contention may have changed. A gang is contended by work
+ * of higher priority, so these are the gangs between the old highest active priority, in the mask
+ * `before`, and the present one. update_all: the policy's data of the node has changed as well
+ * (policy_ops.update), so all gangs below the higher of both are queued. */
 static void queue_concerned(struct core *core, const struct core_node *node, uint32_t before,
 			    bool update_all)
 {
@@ -88,9 +88,9 @@ bool node_policy_update(const struct core *core, struct core_node *node)
 	return ops->update && ops->update(core, node);
 }
 
-/* Updates the node entries whose clients the clients of this one can preempt, and queues the gangs
- * that are concerned. To be called when `urgent` of the node entry, or a client that it counts, has
- * changed. */
+/* To be called when `urgent` of the node entry, or a client that it counts, has changed. Queues the
+ * gangs whose contention this may change, and updates the other node entries whose clients can be
+ * preempted from here. before: the old value of `urgent`. */
 static void urgent_changed(struct core *core, struct core_node *node, uint32_t before)
 {
 	bool update_all = node_policy_update(core, node);
@@ -109,8 +109,8 @@ static void urgent_changed(struct core *core, struct core_node *node, uint32_t b
 	}
 }
 
-/* Changes the counts of the places in one word of the client's sets: from those in c->counted to
- * the given ones. */
+/* Updates for which places the client is counted, in one word of its node sets: replaces the sets
+ * in c->counted by the given ones, and adds or subtracts the difference in the node entries. */
 static void recount(struct core *core, struct core_client *c, int priority, uint32_t word,
 		    uint64_t urgent, uint64_t working, uint64_t absent)
 {
@@ -173,7 +173,8 @@ static uint64_t client_nodes_word(const struct core_client *c, uint32_t word)
 	return more < NODE_SET_WORD ? (UINT64_C(1) << more) - 1 : UINT64_MAX;
 }
 
-/* Counts a client of no group, which is the usual case: only where its own work is. */
+/* Counts a client without a group, which is the usual case, on the nodes where it has work
+ * itself. */
 static void recount_alone(struct core *core, struct core_client *c, int priority)
 {
 	const struct node_set *works = client_working(c);

@@ -12,9 +12,9 @@ struct actions {
 
 /* ---- the gang ---- */
 
-/* Returns true if the suspends of a hold that begins now show what suspending the gang costs. They
- * do not if a client is not back on the GPU yet, nor if the last one came back just now, because
- * the suspend then waits for the rest of its resume, which gaps.h counts already. */
+/* Returns true if the duration of a suspend that begins now can be learned as the gang's cost. It
+ * cannot if a client is still suspended or being resumed, or was resumed just now, because the
+ * suspend then also waits for the rest of the resume, which gaps.h counts already. */
 static bool is_back(const struct core *core, const struct gang *gang, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -42,8 +42,9 @@ static uint64_t rest_until(const struct core *core, const struct gang *gang)
 	return gang->running_since + (min - gang->ran_ns);
 }
 
-/* Lowers *next to `until`, the time when a condition may be met, and returns false: it is not met
- * yet. The actions that follow later are not prompt, because they had to wait. */
+/* Returns false, for a condition that is not met yet. Lowers *next to `until`, the time when it may
+ * be met, and marks the gang's later actions as not prompt (core_action.prompt), because they had
+ * to wait. */
 static bool not_yet(struct core *core, struct gang *gang, uint64_t *next, uint64_t until)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -74,8 +75,8 @@ bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leas
 	return false;
 }
 
-/* Returns true if a client of the gang can be suspended now. If one can be only later, lowers *next
- * to that time. */
+/* Returns true if a client of the gang can be suspended now. If a client can be suspended only
+ * later, lowers *next to that time. */
 static bool can_act(const struct core *core, const struct gang *gang, bool leased, uint64_t now,
 		    uint64_t *next)
 {
@@ -135,8 +136,8 @@ uint64_t gang_leased_until(const struct core *core, const struct gang *gang)
 	return until;
 }
 
-/* Returns true if the gang, which is not on hold, has to be held now. If it may have to be later,
- * lowers *next to the time of the next try. */
+/* Returns true if the gang, which is not on hold, has to be held now. If it may have to be held
+ * later, lowers *next to the time of the next evaluation. */
 static bool wants_hold(struct core *core, struct gang *gang, const struct contention_state *outcome,
 		       bool leased, uint64_t now, uint64_t *next)
 {
@@ -187,15 +188,15 @@ static bool gets_its_share(struct core *core, struct gang *gang, uint32_t percen
 
 	if (left == 0)
 		return !not_yet(core, gang, next, CORE_NEVER);
-	/* With time left beyond the end of the window the hold goes on into the next one, whose
-	 * account starts at 0. */
+	/* If the time left reaches beyond the end of the window, the hold continues in the next
+	 * window, where the time off the GPU starts at 0. */
 	not_after(next, now + left < end ? now + left : end);
 	return false;
 }
 
-/* Returns true if the gang, which is uncontended, is held on until the time of the highest expected
- * gain, or until its turn. waits: it waited for its turn before, and turn_ends() has not ended the
- * wait. */
+/* Returns true if the gang, which is uncontended, stays on hold until the time of the highest
+ * expected gain, or until its turn. waits: it waited for its turn before, and turn_ends() has not
+ * ended the wait. */
 static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint64_t now,
 			 uint64_t *next)
 {
@@ -208,8 +209,8 @@ static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint6
 	return gang->waits && !not_yet(core, gang, next, over);
 }
 
-/* Returns true if the gang, which is on hold, has to be released now. If only later, lowers *next
- * to the time of the next try. */
+/* Returns true if the gang, which is on hold, has to be released now. If it may have to be released
+ * later, lowers *next to the time of the next evaluation. */
 static bool wants_release(struct core *core, struct gang *gang,
 			  const struct contention_state *outcome, bool leased, uint64_t now,
 			  uint64_t *next)
@@ -344,11 +345,11 @@ static void resumes_on(struct core *core, const struct core_client *c, uint64_t 
 		core->nodes[c->client_nodes[i].node].resumed = pass;
 }
 
-/* Returns true if the resume of the gang's client waits for that of another client. The driver
- * updates the runlist of a GPU for one process at a time, so a second call would only wait for the
- * first one. While it is not made, more urgent work that begins does not have to wait for it, nor
- * for the suspend after it. Clients that are resumed for another reason than the gang's release do
- * not wait. */
+/* Returns true if the client's resume has to wait for the resume of another client of the gang. The
+ * driver updates the runlist of a GPU for one process at a time, so a second call would only wait
+ * for the first one. If more urgent work begins before the second call is made, it does not have to
+ * wait for that resume, nor for the suspend that would follow. Clients that are resumed for another
+ * reason than the gang's release do not wait. */
 static bool resumes_later(const struct core *core, const struct gang *gang,
 			  const struct core_client *c, uint64_t pass)
 {
@@ -422,7 +423,7 @@ static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, stru
 		return false;
 	timer_set(core, gang, next);
 	if (gang->held != was_held)
-		gang_queue(core, gang); /* once more, for the time when this state ends */
+		gang_queue(core, gang); /* evaluate again: when does the new state end? */
 	return true;
 }
 

@@ -17,8 +17,8 @@ const struct core_policy *node_policy(const struct core *core, const struct core
 	return policy_of(core, node->gpu_id);
 }
 
-/* Updates what the policies keep of each node entry, because a policy did not update it while
- * another one was in force there. */
+/* Updates the policies' data in each node entry, because a policy does not update its data there
+ * while another policy is in force. */
 static void policies_changed(struct core *core)
 {
 	for (uint32_t i = 0; i < core->node_top; i++)
@@ -113,8 +113,8 @@ static void gpu_end(struct core *core, struct core_gpu *gpu)
 
 /* ---- nodes ---- */
 
-/* Adds a node entry and returns its index. Active clients of other rights that can preempt there
- * are counted at once. */
+/* Adds a node entry and returns its index. Counts in it the active clients with other rights that
+ * can preempt its clients. */
 static uint32_t node_begin(struct core *core, const struct core_rights *rights, uint32_t gpu)
 {
 	uint32_t at = core->free_node;
@@ -140,8 +140,8 @@ static uint32_t node_begin(struct core *core, const struct core_rights *rights, 
 	return at;
 }
 
-/* Returns the index of the node entry of these rights on a GPU; adds both where they do not
- * exist. */
+/* Returns the index of the node entry of these rights on a GPU; adds the GPU and the entry if they
+ * do not exist. */
 static uint32_t node_for(struct core *core, const struct core_rights *rights, uint32_t gpu_id)
 {
 	uint32_t gpu = gpu_find(core, gpu_id);

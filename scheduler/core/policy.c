@@ -3,7 +3,7 @@
  * requests and of gaps in more urgent work. */
 #include "scheduler/core/policy_ops.h"
 
-#define KNOWN 4u /* number of requests from which on their duration is known */
+#define KNOWN 4u /* number of requests after which their duration counts as known */
 
 /* ---- requests ---- */
 
@@ -96,10 +96,9 @@ void evaluate_contention(const struct core *core, const struct gang *gang, uint6
 
 /* ---- hold-over ---- */
 
-/* The budget of a gang's debt (gang.debt_ns) is max_online_overhead percent of this time, so this
- * much more urgent work pays off a debt that is within the budget. A gang that waits for its debt
- * to be paid off is resumed after this time without more urgent work in any case, so that the GPU
- * does not wait idle for requests that may never come. */
+/* A gang's debt (gang.debt_ns) is within the budget if it is at most max_online_overhead percent of
+ * this time. A gang on hold because of its debt is resumed after this time without more urgent work
+ * in any case, so that the GPU does not stay idle for requests that may never come. */
 #define OVERHEAD_WINDOW_NS 1000000000u
 
 static uint64_t overhead_limit_ns(const struct core *core)
@@ -107,8 +106,9 @@ static uint64_t overhead_limit_ns(const struct core *core)
 	return OVERHEAD_WINDOW_NS / 100 * (uint64_t)core->config.max_online_overhead;
 }
 
-/* Adds to the debt, up to the budget plus the cost of one suspend. Rare requests never pay for
- * their suspensions: without the limit hours of later work would have to pay off what they left. */
+/* Adds to the debt, up to the budget plus the cost of one suspend. The limit is there because rare
+ * requests run too briefly to pay off the suspensions that they cause; without it, the debt would
+ * grow to hours of later work. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 {
 	uint64_t most = overhead_limit_ns(core) + gang->suspend_ns;
@@ -157,10 +157,11 @@ void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint6
 	gang->urgent_since = now;
 }
 
-/* A gang that runs beside another one is assumed to gain 1/BESIDE of the time, because it is not
- * known how much of the GPU two processes leave to each other: both all and nothing are possible.
- * The losses of others are weighed BESIDE times as high: those of more urgent work by the gang's
- * suspend, and those of the running gang by the resume, in which the driver has it off the GPU. */
+/* A gang that is resumed beside a running one is assumed to gain 1/BESIDE of the time, because it
+ * is not known how much of the GPU the two processes leave to each other: all and nothing are both
+ * possible. In return, two losses weigh BESIDE times as much: that of more urgent work by the
+ * gang's suspend, and that of the running gang, which the driver takes off the GPU during the
+ * resume. */
 #define BESIDE 4u
 
 /* Returns the hold-over (sched_priv.h). RESUME_QUEUES returns before all queues are on the GPU

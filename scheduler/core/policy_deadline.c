@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Policy deadline. A gang makes way when the rest of a more urgent client's objective is no longer
- * than its requests take. */
+/* Policy deadline. A gang is held as soon as the time that is left of a more urgent client's
+ * objective is no longer than that client's requests take. */
 #include <string.h>
 
 #include "scheduler/core/policy_ops.h"
@@ -61,8 +61,8 @@ static void not_after_dues(const struct core_node *node, const struct gang *gang
 		not_after(due, node->due_ns[__builtin_ctz(more)]);
 }
 
-/* Returns the time when the gang has to be suspended to make way in time for more urgent work on
- * this node, with the gang's own rights or with others that can preempt it; 0: at once. */
+/* Returns the time when the gang has to be suspended so that more urgent work on this node meets
+ * its objective; 0: at once. This includes clients with other rights that can preempt the gang. */
 static uint64_t first_due(const struct core *core, const struct core_node *node,
 			  const struct gang *gang)
 {

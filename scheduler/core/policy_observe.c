@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Policy observe. No gang makes way; what strict would hold is counted. */
+/* Policy observe. No gang is held. The gangs that policy strict would hold are counted. */
 #include "scheduler/core/policy_ops.h"
 
 const struct policy_ops policy_observe = {.contention = OBSERVED};

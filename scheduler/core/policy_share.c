@@ -2,8 +2,8 @@
 /* Policy share. As strict, but a gang runs for a share of each window in spite of contention. */
 #include "scheduler/core/policy_ops.h"
 
-/* Returns the time off the GPU in the share window of `now`, in ns. The time from `since` on counts
- * as off. */
+/* Returns the gang's time off the GPU in the share window of `now`, in ns. The time from `since` to
+ * `now` counts as off the GPU. */
 static uint64_t off_in_window(const struct core *core, const struct gang *gang, uint64_t since,
 			      uint64_t now)
 {

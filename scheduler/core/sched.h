@@ -10,10 +10,8 @@
  * the nodes that it reports. A gang is *contended* while, on a node where it is active, a gang of
  * higher priority is active that is allowed to preempt it (a gang of the same tenant, or one with
  * a right to), and the node's policy agrees:
- *   strict    at once
- *   share     as strict, but the gang runs for a share of each share_window_ns
- *   deadline  when the rest of the other gang's objective is no longer than its request takes
- *   observe   never
+ *   strict at once share as strict, but the gang runs for a share of each share_window_ns deadline
+ *   as late as the more urgent gang can still meet its objective observe never
  * A contended gang is held: its clients that are active, or become active, are suspended. When
  * the gang is no longer contended they are resumed, perhaps after a hold-over.
  * - A suspended client is not on the GPU, so it preempts no other client.
@@ -21,8 +19,8 @@
  *   because a suspended queue appears idle once its last packet has been read.
  * - A victim-only client (core_set_victim_only()) preempts no other client.
  * - A client without a priority is neither preempted nor preempts, also in a group.
- * - A gang is not held if one of its clients cannot be suspended, because that client would go on
- *   and spin for the others.
+ * - A gang is not held if one of its clients cannot be suspended, because that client would run on
+ *   and busy-wait for the others.
  * - At most one action is in flight for each client.
  * - After a suspend that failed the client is never suspended again, because the driver resets the
  *   GPU when its firmware cannot preempt. One resume undoes what the failed suspend left behind.
@@ -31,29 +29,31 @@
  *   a row never again. The first ones are forgiven because a suspend is slow on a host that is
  *   busy for a moment, too.
  * - A failed resume is repeated until it succeeds.
- * - Starvation bound: a gang is held for at most max_suspended_ns until it has run for
- *   min_run_ns, all its spans of running added up. When the bound is reached the gang runs for
- *   min_run_ns without interruption. All gangs that are held on a GPU where it has work run with
- *   it, of all tenants, but those of one tenant at most once in max_suspended_ns.
+ * - Starvation bound: a gang is held for at most max_suspended_ns until it has run for min_run_ns,
+ *   all its spans of running added up. When the bound is reached the gang runs for min_run_ns
+ *   without interruption. All gangs of all tenants that are held on a GPU where it has work are
+ *   released with it, but those of one tenant at most once in max_suspended_ns.
  * - Clients of a gang that use one GPU are resumed one after the other, because the driver updates
  *   a runlist for one process at a time. Work that makes the gang contended meanwhile waits for the
  *   call in flight and not for all of them.
- * - The most urgent gang is resumed first; a gang that is contended by it then is not resumed.
+ * - The most urgent gang is resumed first. If this makes another gang contended, that gang is not
+ *   resumed.
  * - Teardown: a client in a call that a suspension would block (core_set_teardown()) is resumed. It
  *   is suspended again no earlier than CORE_RETRY_NS after its last suspension began.
  * - Hold-over: resuming a gang costs time of its own, and suspending it again costs time of the
  *   more urgent work, which counts online_weight times. A gang that is no longer contended is
- *   resumed at the time that promises the highest gain, by the gaps in such work that were seen
- *   (gaps.h).
+ *   resumed at the time that promises the highest gain. This time is calculated from the lengths of
+ *   earlier gaps in the more urgent work (gaps.h).
  * - Turns: of the gangs of one priority that are held for the same work on a node, one is resumed
- *   in a gap: the one that ran longest ago. The others follow when it has no work there any more,
- *   or when resuming them promises the highest gain although each gains only a quarter beside
- *   another (turns.c). The reason is that each gang that runs when a gap ends costs one more
- *   suspension.
- * - Budget: if max_online_overhead is set, a gang also waits until that part of the time with more
- *   urgent work has paid for its suspensions, or until there has been no such work for a second.
- * - A lease is an operator's request to hold a client, whichever clients are active. Only its own
- *   end bounds it.
+ *   in a gap: the one that ran longest ago. The others follow when that gang has no work there any
+ *   more, or when resuming them promises a gain although a gang that runs beside another is assumed
+ *   to get a quarter of the GPU (turns.c). The reason is that each gang that runs when a gap ends
+ *   costs one more suspension.
+ * - Budget: if max_online_overhead is set, the suspensions of a gang may take at most that
+ *   percentage of the time with more urgent work. If they have taken more, the gang stays on hold
+ *   until enough of such time has passed, or until there has been no such work for a second.
+ * - A lease is an operator's request to hold a client, whichever clients are active. It ends at its
+ *   own time; the starvation bound does not apply.
  *
  * Times are nanoseconds of one clock that never goes back. Threads: none; the caller serialises
  * all calls.
@@ -77,8 +77,8 @@
  * shortest time from one suspension to the next of a client that was resumed for a teardown. */
 #define CORE_RETRY_NS 10000000u
 
-/* Number of slow suspends in a row after which a client is exempt for good, and the time for
- * which it is exempt after the first one. */
+/* Number of slow suspends in a row after which a client is exempt from suspension for good, and the
+ * time for which it is not suspended after the first one. */
 #define CORE_SLOW_MAX 3u
 #define CORE_SLOW_PAUSE_NS 1000000000u
 
@@ -86,7 +86,7 @@
  * accepts the id of a client that has been removed, and then does nothing. */
 typedef uint32_t core_id;
 
-/* Returns the slot of a client: below max_clients, and unique among the present clients. */
+/* Returns the array index of a client: below max_clients, and unique among the present clients. */
 static inline uint32_t core_index(core_id client)
 {
 	return client & 0xffffu;
@@ -105,18 +105,19 @@ struct core;
 struct core_policy {
 	enum policy rule;
 	uint32_t
-		share_percent; /* policy share: part of each window in which the gang runs, 1..99 */
+		/* policy share: percentage of each window for which a contended gang runs, 1..99 */
+		share_percent;
 };
 
 struct core_config {
 	uint64_t slow_suspend_ns;     /* a suspend that takes longer is slow */
 	uint64_t max_suspended_ns;    /* starvation bound */
-	uint64_t min_run_ns;	      /* running time that ends starvation */
+	uint64_t min_run_ns;	      /* running time that a gang gets after that */
 	uint64_t share_window_ns;     /* windows of policy share; not 0 */
-	uint32_t online_weight;	      /* weight of more urgent work's time; 0..1000 */
-	uint32_t max_online_overhead; /* percent, 0..100; 0: no budget */
+	uint32_t online_weight;	      /* weight of time lost by more urgent work; 0..1000 */
+	uint32_t max_online_overhead; /* budget: percent, 0..100; 0: none */
 	bool hold_over;		      /* false: release a gang as soon as it is uncontended */
-	struct core_policy policy;    /* of nodes without a policy of their own */
+	struct core_policy policy;    /* policy of nodes without an own one */
 };
 #define CORE_CONFIG_DEFAULT                                                                        \
 	{                                                                                          \
@@ -137,19 +138,19 @@ enum core_capability {
 
 enum core_state { CORE_RUNNING, CORE_SUSPENDING, CORE_SUSPENDED, CORE_RESUMING };
 
-/* Why a CORE_ABLE client is exempt from suspension: not exempt; a suspend failed; too many slow
- * suspends in a row. */
+/* Whether a CORE_ABLE client is exempt from suspension, and why: because a suspend failed (FAILED),
+ * or because CORE_SLOW_MAX suspends in a row were slow (SLOW). */
 enum core_exempt { CORE_EXEMPT_NOT, CORE_EXEMPT_FAILED, CORE_EXEMPT_SLOW };
 
 /* Categories of a client's time: each nanosecond since core_add() belongs to exactly one. */
 enum core_time {
 	CORE_TIME_RUNNING,    /* not suspended, with work */
 	CORE_TIME_IDLE,	      /* not suspended, without work */
-	CORE_TIME_SUSPENDING, /* until its suspend has succeeded, or failed */
+	CORE_TIME_SUSPENDING, /* a suspend is in flight */
 	CORE_TIME_HELD,	      /* suspended, and its gang is contended */
 	CORE_TIME_HELD_OVER,  /* suspended, and its gang is no longer contended */
-	CORE_TIME_REQUESTED,  /* suspended, and its gang is leased, contended or not */
-	CORE_TIME_RESUMING,   /* until a resume has succeeded */
+	CORE_TIME_REQUESTED,  /* suspended by a lease, contended or not */
+	CORE_TIME_RESUMING,   /* a resume is in flight or to be repeated */
 	CORE_TIMES
 };
 
@@ -158,8 +159,8 @@ enum core_op { CORE_SUSPEND, CORE_RESUME };
 struct core_action {
 	core_id client;
 	enum core_op op;
-	/* Caused by the activity of clients alone, without a wait for anything else, so that the
-	 * delay of this action measures the speed of the scheduler. */
+	/* True if the activity of clients alone caused the action, and it did not have to wait for
+	 * anything else. The delay of such an action measures the speed of the scheduler. */
 	bool prompt;
 };
 
@@ -190,8 +191,9 @@ struct core *core_create(const struct core_config *config, uint32_t max_clients)
 /* Frees the core; NULL is allowed. */
 void core_destroy(struct core *core);
 
-/* Replaces the configuration and drops the nodes' own policies. The time that each gang was off
- * the GPU in the present share window, and its debt, start again at 0; all else stays. */
+/* Replaces the configuration and drops the nodes' own policies. For each gang, the time off the GPU
+ * in the present share window and the debt (suspension time beyond the budget) start again at 0;
+ * all else stays. */
 void core_configure(struct core *core, const struct core_config *config);
 /* Sets the policy of a node, in place of the one that it had; gpu_id 0: the policy of all nodes
  * without one of their own. Returns false if CORE_POLICIES other nodes have a policy already. */
@@ -201,10 +203,10 @@ struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id);
 
 /* ---- clients ---- */
 
-/* Adds a client, which is CORE_PENDING, idle and running. tenant: the client has the rights within
- * this tenant and no others until core_move(). group: clients with the same rights and group are
- * one gang; 0: a gang of its own. priority: -1..15. Returns its id; 0: there is no room, or the
- * priority is out of range. */
+/* Adds a client, which is CORE_PENDING, idle and running. tenant: until core_move() the client can
+ * preempt, and be preempted by, clients of this tenant only. group: clients with the same rights
+ * and group are one gang; 0: a gang of its own. priority: -1..15. Returns its id; 0: there is no
+ * room, or the priority is out of range. */
 core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now);
 /*
  * Gives the client other rights or another group. All else of it stays, including an action that
@@ -217,7 +219,7 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
  */
 void core_move(struct core *core, core_id client, const struct core_rights *rights, uint32_t group,
 	       uint64_t now);
-/* Removes the client, with an action that is in flight for it. */
+/* Removes the client. The end of an action that is in flight for it need not be reported. */
 void core_remove(struct core *core, core_id client);
 
 void core_set_capability(struct core *core, core_id client, enum core_capability capability);
@@ -264,9 +266,9 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 const char *core_time_name(enum core_time time);
 /* Writes the state of a client to *out. Returns false if there is no such client. */
 bool core_view_client(const struct core *core, core_id client, uint64_t now, struct core_view *out);
-/* Reports on a node, over all tenants. *urgent: work runs there beside more urgent work, whatever
- * the policy is. *suspended: number of clients that had work there and are suspended, or on the
- * way there or back. */
+/* Writes the state of a node, over the clients of all tenants. *urgent: true if work runs there
+ * beside more urgent work, whatever the policy is. *suspended: number of clients that had work
+ * there and are suspended, being suspended or being resumed. */
 void core_view_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended);
 
 #endif

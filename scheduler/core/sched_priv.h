@@ -5,8 +5,9 @@
  *
  * Terms:
  *  - gang: the clients that are held and released together;
- *  - node entry (struct core_node): one GPU as the clients of one set of rights see it. A GPU has
- *    as many node entries as there are sets of rights among the clients that use it;
+ *  - node entry (struct core_node): the counts of one GPU for the clients that have the same rights
+ *    (struct core_rights). A GPU has one node entry for each different set of rights among the
+ *    clients that use it;
  *  - place (struct client_node): a client's entry in the list of a node entry;
  *  - contended: more urgent work is active on a node that the gang uses, and the
  *    node's policy does not let the gang run beside that work.
@@ -21,39 +22,39 @@
 #include "common/gaps.h"
 #include "scheduler/core/sched.h"
 
-#define NO_INDEX UINT32_MAX /* an index of no entry: the end of a list, or in no list */
+#define NO_INDEX UINT32_MAX /* an index that means none: the end of a list, or in no list */
 
-/* A node entry: one GPU as the clients of one set of rights see it. */
+/* A node entry: the counts of one GPU for the clients that have the same rights. */
 struct core_node {
-	uint32_t users; /* number of clients with a place here; 0: the entry is free */
+	uint32_t users; /* number of clients in the list of `first`; 0: the entry is free */
 	struct core_rights rights;
 	uint32_t gpu_id;
-	uint32_t next;	     /* next node entry of this GPU, or next free one; or none */
-	uint32_t first;	     /* head of the list of places here; or none */
+	uint32_t next;	     /* next node entry of this GPU, or next free entry */
+	uint32_t first;	     /* first client of the list, as CLIENT_NODE() */
 	uint32_t suspended;  /* number of clients that are not running and had work here */
-	uint64_t resumed;    /* the last of core->passes in which a client here was being resumed */
+	uint64_t resumed;    /* value of core->passes when a client here was last being resumed */
 	uint64_t starved_ns; /* last time when gangs here were released by the starvation bound;
 				0: never */
 	/* Bit p of `urgent`: a client that can preempt is on the GPU with work, in a gang of
 	 * priority p. Bit p of `working`: a client has work in such a gang, suspended or not. A
 	 * client of a group counts here if any client of the group is active or has work. */
 	uint32_t urgent, working;
-	/* Number of clients behind each of these bits. */
+	/* Number of clients for which each bit of `urgent` and of `working` is set. */
 	uint16_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
 	/* Bit p: a client with other rights that can preempt the clients of this node entry is
 	 * active with priority p. other_rights_count[p]: number of node entries with such a
 	 * client. */
 	uint32_t other_rights_prio;
 	uint16_t other_rights_count[CORE_PRIORITIES];
-	/* The gang of `priority` that is first in turn here (turns.c), NULL if there is none; valid
-	 * while as_of is core->turns. */
+	/* Cached result of first_in_turn() (turns.c): the gang of `priority` whose turn is first on
+	 * this node entry; NULL: none. Valid while as_of equals core->turns. */
 	struct {
 		uint64_t as_of;
 		int priority;
 		struct gang *gang;
 	} turn;
 	uint32_t gpu; /* index in core->gpus */
-	/* The values of this entry that the sums of its GPU contain at present. */
+	/* What this entry contributes at present to the sums in its struct core_gpu. */
 	uint32_t summed_suspended;
 	bool summed_urgent;
 	/* Kept up to date by policy deadline only (policy_deadline.c). due_ns[p]: the first time
@@ -67,8 +68,9 @@ struct core_node {
 struct core_gpu {
 	uint32_t gpu_id;
 	uint32_t first; /* its first node entry */
-	uint32_t next;	/* next GPU of the hash chain, or next free one; or none */
-	/* Sum of `suspended`; number of node entries where work runs beside more urgent work. */
+	uint32_t next;	/* next GPU of the hash chain, or next free entry */
+	/* Over all node entries of the GPU: the sum of core_node.suspended, and the number of
+	 * entries where work runs beside more urgent work. */
 	uint32_t suspended, urgent;
 };
 
@@ -81,19 +83,20 @@ struct client_node {
 	uint32_t node;		 /* index in core->nodes */
 	uint32_t previous, next; /* places of the same node entry; or none */
 };
-/* The index of a place in all clients' places; `number`: its index in the client's own. */
+/* The index by which lists name a place: that of core->clients[slot].client_nodes[number]. */
 #define CLIENT_NODE(slot, number) ((slot)*CORE_NODES + (number))
 
-/* How a client is counted at present; bit n of a set: place n of the client. */
+/* For which of its places a client is counted at present; bit n of a set is client_nodes[n]. */
 struct node_counts {
-	/* Places where it is counted in `urgent`, `working` and `suspended` of the node entry. */
+	/* Places where the client is counted in core_node.urgent, .working and .suspended. */
 	struct node_set urgent, working, absent;
 };
 
 struct core_client {
 	core_id id;    /* 0: the slot is free */
 	uint32_t gang; /* index of its gang in core->gangs */
-	/* First, because the lists of places are walked by the first two members alone. */
+	/* At the front of the struct, beside `gang`, because a walk through the clients of a node
+	 * entry reads these two members only. */
 	struct client_node client_nodes[CORE_NODES];
 	uint32_t next; /* next client of the same gang; or none */
 	int priority;  /* 0..15 or CORE_PRIORITY_UNSET */
@@ -107,26 +110,27 @@ struct core_client {
 	bool prompt;	  /* the next action depends on activity alone; core_action.prompt */
 
 	uint32_t client_node_count;
-	bool presses;		/* client_presses(), at the last recount of its group */
+	bool presses;		/* result of client_presses() at the last recount of its group */
 	struct node_set active; /* places where the client reports work */
 	struct node_set held;	/* places with work at any time since the last suspension began */
 	struct node_counts counted;
 
 	enum core_time time;			  /* category of the time since time_since */
-	uint64_t time_since, time_ns[CORE_TIMES]; /* ns; the totals are those until time_since */
+	uint64_t time_since, time_ns[CORE_TIMES]; /* ns; time_ns: totals until time_since */
 
-	uint32_t slow;	     /* number of slow suspends in a row */
-	uint64_t slow_until; /* ns; no suspend before, because of the last slow one; 0: none */
-	/* ns; begin of the last suspension; no action before (0: no limit); end of the lease
-	 * (0: none). */
+	uint32_t slow; /* number of slow suspends in a row */
+	/* ns; no suspend before this time, because the last one was slow; 0: no limit */
+	uint64_t slow_until;
+	/* ns. suspended_since: when the last suspension began. not_before: no action before this
+	 * time; 0: no limit. lease_until: end of the lease; 0: none. */
 	uint64_t suspended_since, not_before, lease_until;
 
-	/* ns; objective: the time that a request is allowed to take (0: none); when the client
-	 * last became active, which is when its request began. */
+	/* ns. slo_ns: the objective, which is the time that a request is allowed to take; 0: none.
+	 * busy_since: when the client last became active, which is when its request began. */
 	uint64_t slo_ns, busy_since;
 	bool interrupted; /* suspended during this request, so its duration is not learned */
 	uint64_t mean_ns, deviation_ns; /* mean and deviation of the durations of its requests */
-	uint32_t requests; /* number of requests learned; counted as far as policy.c needs */
+	uint32_t requests; /* number of requests learned, counted up to KNOWN (policy.c) */
 
 	/* Totals; suspended_ns without the present suspension. */
 	uint64_t suspends, resumes, failures, suspended_ns;
@@ -140,41 +144,43 @@ struct gang {
 	int priority;	  /* the highest of its clients */
 	bool queued;	  /* in one of the lists of core->queue_* */
 	uint32_t heap_at; /* index in core->heap; none: it has no deadline */
-	/* As of the last decision: on hold; contended; `observed` of struct contention_state. */
+	/* As of the last decision: whether the gang is on hold; is contended; would be contended
+	 * under policy strict. */
 	bool held, contended, observed;
 	bool starved; /* released, or to be released at the next decision, because the starvation
 			  bound of this gang or of another one on the same GPU is reached */
-	bool waits;   /* uncontended, and held on until its turn (turns.c); gang_set_waits() */
+	bool waits;   /* uncontended, but held until its turn (turns.c); set by gang_set_waits() */
 
-	/* ns; begin of the last hold; when the gang was last no longer contended. */
+	/* ns; when the last hold began; when the last contention ended. */
 	uint64_t held_since, uncontended_since;
-	/* ns; end of the hold-over in this gap: [0] alone, [1] while another gang has its turn;
-	 * 0: not calculated yet. */
+	/* ns; when the hold-over ends in the present gap of more urgent work; 0: not calculated
+	 * yet. [0]: no other gang of the priority runs there; [1]: another one has its turn. */
 	uint64_t over_ns[2];
 	uint64_t running_since; /* ns; begin of the present span of running */
 	/* The starvation bound adds these up over several holds, until the gang has run for
 	 * min_run_ns in all. */
 	uint64_t ran_ns;       /* running time, the present span excluded */
 	uint64_t hold_span_ns; /* time on hold, the present hold excluded */
-	uint64_t run_until;    /* ns; no hold before */
+	uint64_t run_until;    /* ns; the gang is not held before this time */
 
 	/* Number of a share window, and the time off the GPU in that window, in ns. */
 	uint64_t window, window_off_ns;
 
 	/* ns; learned costs of a suspend and a resume of the whole gang; 0: not known. */
 	uint64_t suspend_ns, resume_ns;
-	uint64_t cost_ns;   /* cost of the present hold or release, of the calls that have ended */
+	uint64_t cost_ns;   /* ns; time that the calls of the present hold or release took so far */
 	bool measured;	    /* cost_ns is to be learned */
 	uint64_t called_ns; /* ns; end of the last call in cost_ns */
-	bool urgent;	    /* as in struct contention_state, as of the last decision */
+	bool urgent;	    /* contention_state.urgent at the last decision */
 	uint64_t urgent_since; /* ns; when `urgent` last changed; 0: never */
 	struct gaps gaps;      /* lengths of the gaps in more urgent work */
 	bool unpaid;	       /* the present hold is for more urgent work, and its cost is not in
 			     debt_ns yet */
-	uint64_t debt_ns;      /* cost of suspensions that max_online_overhead percent of the more
-			     urgent work's time has not paid off yet */
+	/* ns; time that suspensions cost more urgent work, less max_online_overhead percent of
+	 * the time that such work has run */
+	uint64_t debt_ns;
 
-	uint64_t deadline; /* ns; next decision without an event */
+	uint64_t deadline; /* ns; next decision if no event comes before */
 };
 
 struct core {
@@ -182,7 +188,7 @@ struct core {
 	struct {
 		uint32_t gpu_id;
 		struct core_policy policy;
-	} policies[CORE_POLICIES]; /* of nodes with a policy of their own */
+	} policies[CORE_POLICIES]; /* the nodes that have an own policy */
 	uint32_t policy_count;
 
 	uint32_t max_clients;
@@ -204,7 +210,7 @@ struct core {
 	 * p + 1 is that of priority p. */
 	uint32_t *queue_next;
 	uint32_t queue_first[CORE_PRIORITIES + 1], queue_last[CORE_PRIORITIES + 1];
-	uint32_t queued; /* bit: that list is not empty */
+	uint32_t queued; /* bit n: list n is not empty */
 	uint32_t *heap;	 /* binary heap of gangs by deadline, the earliest first */
 	uint32_t heap_count;
 };
@@ -234,8 +240,8 @@ static inline void not_after(uint64_t *deadline, uint64_t t)
 		*deadline = t;
 }
 
-/* Returns the latest end of the leases of the gang's clients, in ns, which may be over;
- * 0: none of them has a lease. decide.c. */
+/* Returns when the last lease of the gang's clients ends, in ns, which may be in the past; 0: no
+ * client has a lease. decide.c. */
 uint64_t gang_leased_until(const struct core *core, const struct gang *gang);
 /* Returns true if a client that takes part in the gang cannot be suspended, or is exempt from
  * suspension, so that the gang must not be held. leased: the gang is leased, so clients without a
@@ -245,16 +251,17 @@ bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leas
 /* Updates the counts of the node entries after a change of this client or of another one of its
  * gang, and queues the gangs that the change concerns for the next decision. */
 void client_recount(struct core *core, struct core_client *client);
-/* Takes the client out of all counts and clears its activity. The caller has to recount the
- * others of its gang. */
+/* Removes the client from all counts of the node entries and clears its activity. The caller has to
+ * recount the other clients of its gang. */
 void client_uncount(struct core *core, struct core_client *client);
-/* Takes the client out of the counts that are kept by priority, before the priority of its gang
+/* Removes the client from the counts that exist for each priority, before the priority of its gang
  * changes. */
 void client_discount(struct core *core, struct core_client *client);
 /* Updates the counts of the node entries for all clients of a gang, as client_recount() does. */
 void gang_recount(struct core *core, struct gang *gang);
-/* Updates what policies keep of the nodes where the gang is active, and queues the gangs that this
- * concerns. To be called when the gang's active clients or their objectives have changed. */
+/* Updates the data that policies store in the node entries where the gang is active, and queues the
+ * gangs whose contention this may change. To be called when the gang's active clients or their
+ * objectives have changed. */
 void gang_objective_changed(struct core *core, const struct gang *gang);
 /* Returns the places where the client itself has work, suspended or not. Those where it counts
  * as having work, because its group has, are in client->counted.working. */
@@ -281,8 +288,8 @@ static inline uint32_t client_words(const struct core_client *client)
 /* Returns the policy in force on a node entry: that of its GPU, else the common one. Valid until
  * the next change of policies. */
 const struct core_policy *node_policy(const struct core *core, const struct core_node *node);
-/* Updates what the policy keeps of the node entry. Returns true if all gangs on it have to be
- * evaluated again. */
+/* Updates the data that the policy stores in the node entry (policy_ops.update). Returns true if
+ * all gangs on it have to be evaluated again. */
 bool node_policy_update(const struct core *core, struct core_node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {
@@ -311,8 +318,9 @@ static inline struct core_gpu *node_gpu(const struct core *core, const struct co
 /* Returns true if clients of `node` have the right to preempt clients of `other`, another node
  * entry of the same GPU. */
 bool node_presses(const struct core_node *node, const struct core_node *other);
-/* Counts in `node` the priorities (bits) that have changed in another node entry whose clients can
- * preempt those of `node`. up: those of the bits that are set now. */
+/* Updates other_rights_prio and its counts in `node` after a change in another node entry whose
+ * clients can preempt those of `node`. priorities: the bits of `urgent` that changed in the other
+ * entry. up: the bits that are set there now. */
 void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32_t up);
 /* Returns the number of the client's place for a GPU, which is added if the client has none;
  * -1 if the client uses CORE_NODES other GPUs already. */
@@ -327,9 +335,9 @@ void gang_release(const struct core *core, struct gang *gang, uint64_t now);
 
 /* Queues the gang, so that the next core_decide() evaluates it. */
 void gang_queue(struct core *core, struct gang *gang);
-/* Returns the most urgent queued gang and removes it from its list; NULL: none is queued. Because
- * the most urgent is evaluated first, a gang that the resume of another one makes contended is
- * not resumed for a moment first. */
+/* Returns the most urgent queued gang and removes it from its list; NULL: none is queued. The most
+ * urgent gang is evaluated first, so that a less urgent gang that its resume makes contended is not
+ * resumed just before. */
 struct gang *gang_dequeue(struct core *core);
 /* Sets the time when the gang is to be queued without an event; CORE_NEVER: none. */
 void timer_set(struct core *core, struct gang *gang, uint64_t at);
@@ -340,9 +348,9 @@ void timers_due(struct core *core, uint64_t now);
 
 /* ---- account.c ---- */
 
-/* Charges the time until `now` to the gang's clients. Must be called after each change of a
- * client's state and of the reason why it is held, because the time since the last call is
- * charged by what was in force then. */
+/* Adds the time since the last call to the category (enum core_time) that each client of the gang
+ * had since then, and sets the category from `now` on. Must be called after each change of a
+ * client's state and of the reason why it is held. */
 void gang_account(const struct core *core, const struct gang *gang, uint64_t now);
 /* Writes the client's times until `now` to `out`, in ns. */
 void client_times(const struct core_client *client, uint64_t now, uint64_t out[CORE_TIMES]);
@@ -367,21 +375,24 @@ void turn_ends(struct core *core, const struct core_node *node, int priority);
 
 /* The contention of a gang at one moment. */
 struct contention_state {
-	bool contended;		/* it has to be held for more urgent work */
-	bool urgent;		/* contended, or would be with work at all places of its last
-				   hold; gaps in this are what hold-over learns */
-	bool observed;		/* would be contended under policy strict */
-	uint64_t later;		/* ns; when it will be contended, or contended without a share,
-				   all else unchanged; CORE_NEVER: not */
-	uint32_t share_percent; /* if contended: part of each window in which it runs; 0: none */
+	bool contended; /* it has to be held for more urgent work */
+	/* contended, or would be if it had work on all nodes of its last hold; the hold-over is
+	 * calculated from the gaps in this */
+	bool urgent;
+	bool observed; /* would be contended under policy strict */
+	/* ns; when it becomes contended, or loses its share, if no event comes before;
+	 * CORE_NEVER: not at all */
+	uint64_t later;
+	/* if contended: percentage of each window for which it runs; 0: none */
+	uint32_t share_percent;
 };
-/* Evaluates contention of a gang by the policies of the nodes that it uses. */
+/* Writes to *out whether the gang is contended at `now` by the policies of the nodes that it
+ * uses. */
 void evaluate_contention(const struct core *core, const struct gang *gang, uint64_t now,
 			 struct contention_state *out);
 
-/* Returns for how long, in ns, the gang can still be held in this share window: the rest of the
- * window belongs to the gang, and the time of its resume counts as held. percent: the gang's
- * share. */
+/* Returns how long, in ns, the gang can still be held in this share window and get its share of it,
+ * `percent`. The time that its resume takes counts as held. */
 uint64_t share_left(const struct core *core, const struct gang *gang, uint32_t percent,
 		    uint64_t now);
 /* Returns when the share window of `now` ends, in ns. */
@@ -389,8 +400,9 @@ uint64_t share_window_end(const struct core *core, uint64_t now);
 /* Adds the time off the GPU from `since` to `now` to window_off_ns of the present share window. */
 void share_count(const struct core *core, struct gang *gang, uint64_t since, uint64_t now);
 
-/* Records that more urgent work begins or ends for the gang: learns the gap, or pays off debt.
- * Does nothing if `urgent` has not changed. */
+/* Records the begin (`urgent`) or the end of more urgent work for the gang. At its begin, learns
+ * the length of the gap before; at its end, subtracts from the gang's debt_ns. Does nothing if
+ * `urgent` has not changed. */
 void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint64_t now);
 /* Adds the duration of a suspension for more urgent work to the gang's debt_ns, up to a limit. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns);
@@ -398,8 +410,8 @@ void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns);
  * beside: another gang of the same priority has its turn on the node, so that resuming this one
  * gains less. */
 uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool beside);
-/* Returns the end of the hold-over in the present gap, in ns, which is calculated once a gap. For a
- * gang that is uncontended. */
+/* Returns when the hold-over ends in the present gap, in ns; this is calculated once for each gap.
+ * The gang must be uncontended. */
 uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside);
 
 /* Updates what is learned of the client's requests by the duration of one. */

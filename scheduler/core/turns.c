@@ -97,7 +97,8 @@ bool others_turn(struct core *core, const struct gang *gang, uint64_t now)
 	return false;
 }
 
-/* Queues only the first of the waiting gangs: if it has to wait on, the gangs behind it have to. */
+/* Queues only the first of the waiting gangs: if it has to wait longer, the gangs behind it have to
+ * wait, too. */
 void turn_ends(struct core *core, const struct core_node *node, int priority)
 {
 	struct gang *next = NULL;
