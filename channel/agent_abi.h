@@ -22,9 +22,9 @@
 /*
  * Size of the cache of doorbells whose queue is known to be active:
  * active_doorbells[kfdshim_doorbell_slot(signal)] is the handle of such a signal. The agent writes
- * the table; the doorbell hook reads it without a fence. Because of that the agent reads the
- * queue's write pointer once more after it has cleared an entry, so that a ring that the hook
- * skipped meanwhile is not lost.
+ * the table; the doorbell hook reads it without a fence. Therefore the agent reads the queue's
+ * write pointer once more after it has cleared an entry, so that it does not miss a doorbell whose
+ * ring the hook has not reported meanwhile.
  */
 #define KFDSHIM_ACTIVE_DOORBELLS 256u
 
@@ -56,9 +56,10 @@ struct kfdshim_preload_iface {
 	int (*ioctl)(int fd, unsigned long request, void *arg);
 	/* Cache of active doorbells: KFDSHIM_ACTIVE_DOORBELLS words, all 0 at first. */
 	uint64_t *active_doorbells;
-	/* Number of intercept queues, for which the program has another handle than the
-	 * driver's queue has. While it is not 0 the host also passes signals that are no doorbells
-	 * to agent->doorbell(). Atomic, written by the agent. */
+	/* Number of intercept queues: a profiler's hsa_queue_t before the real one, so that the
+	 * program's handle is not that of the driver's queue. While this number is not 0, the host
+	 * also passes signals that are no doorbells to agent->doorbell(). Atomic, written by the
+	 * agent. */
 	uint32_t *n_intercept_queues;
 	/* Not 0: the submission gate is closed, so slots of a queue must not be reserved before
 	 * agent->reserve(). Atomic, written by the agent. */
@@ -102,8 +103,8 @@ struct kfdshim_agent {
 	/* Called before a doorbell that is not in active_doorbells is rung, or a slot of its queue
 	 * is reserved. */
 	void (*doorbell)(uint64_t signal);
-	/* Called when the runtime has accepted a copy that ends with this signal (0: none). The
-	 * queue of the copy is the one whose write pointer has moved. */
+	/* Called when the runtime has accepted a copy. completion: the copy's completion signal; 0:
+	 * none. The agent finds the copy's queue by its write pointer, which has moved. */
 	void (*copied)(uint64_t completion);
 	/* Called before and after hsa_signal_wait_*. The ticket that wait_begin() returns is passed
 	 * to wait_end(). over: the condition of the wait was met and the signal is at 0 or below,

@@ -42,8 +42,9 @@ size_t daemon_shm_bytes(uint32_t version)
 	return version == CLIENT_SHM_VERSION ? sizeof(struct daemon_shm) : 0;
 }
 
-/* Maps `size` bytes. The first `bytes` are those of the file; the pages behind the file's last page
- * are private to this process, so that a file of an older version needs no special case. */
+/* Maps `size` bytes at *out. The first `bytes` are those of the file; the pages behind the file's
+ * last page are private to this process, so that a file of an older version needs no special
+ * case. */
 static int map_file(int fd, size_t bytes, size_t size, int prot, void **out)
 {
 	bool whole = bytes == size;
@@ -244,8 +245,8 @@ void client_shm_queue_write(struct client_shm *shm, uint32_t slot,
 
 	if (slot >= CLIENT_SHM_QUEUES)
 		return;
-	/* A change of `state` alone is no change of the table; it happens with each burst of
-	 * work. */
+	/* A change of `state` alone is not counted in queue_generation, because it happens with
+	 * each burst of work. */
 	old.seq = new.seq = 0;
 	entry_load(&shm->queues[slot], &old);
 	old.state = new.state;
@@ -358,8 +359,8 @@ void client_shm_event_add(struct client_shm *shm, const struct client_shm_event 
 	uint64_t number = __atomic_load_n(&shm->events_number, __ATOMIC_RELAXED) + 1;
 	struct client_shm_event *to = &shm->events[number % CLIENT_SHM_EVENTS];
 
-	/* The number is 0 while the event is written, so that no reader takes a mixture of the old
-	 * event and the new one for either. */
+	/* The number is 0 while the event is written, so that a reader can detect that it has read
+	 * a mixture of the old and the new event. */
 	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&to->ns, event->ns, __ATOMIC_RELAXED);

@@ -31,7 +31,7 @@
 #define CLIENT_SHM_MAGIC 0x31454e414c44464bull /* "KFDLANE1" */
 #define DAEMON_SHM_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
 #define CLIENT_SHM_VERSION 3u
-#define CLIENT_SHM_OLDEST 2u /* oldest version in use; its memory is the beginning of this one */
+#define CLIENT_SHM_OLDEST 2u	       /* oldest version in use; begins like this one */
 #define CLIENT_SHM_NODES GPU_NODES_MAX /* number of KFD nodes that one process can use */
 #define CLIENT_SHM_NODES_2 16u	       /* that number in version 2 */
 #define CLIENT_SHM_QUEUES 512u	       /* entries of the queue table */
@@ -40,12 +40,14 @@
 
 /* Whether the process has enabled its runtime for debugging (KFD RUNTIME_ENABLE). */
 enum client_shm_runtime {
-	CLIENT_SHM_RUNTIME_UNKNOWN = 0, /* not yet: the daemon must not ENABLE a debug session */
+	/* not known yet: the daemon must not open a debug session */
+	CLIENT_SHM_RUNTIME_UNKNOWN = 0,
 	CLIENT_SHM_RUNTIME_ENABLED = 1,
 	CLIENT_SHM_RUNTIME_NEVER = 2, /* refused (runtime_errno): the process cannot be suspended */
 };
 
-/* How the client holds itself on a command of the daemon, or for a peer. */
+/* How the client holds itself when the daemon commands it, or, if no daemon runs, when a more
+ * urgent process with the shim has work. */
 enum client_shm_level {
 	CLIENT_SHM_LEVEL_NONE = 0,
 	CLIENT_SHM_LEVEL_SELF = 1,   /* suspends its own queues */
@@ -53,7 +55,7 @@ enum client_shm_level {
 	CLIENT_SHM_LEVEL_WEIGHT = 3, /* lowers queue priorities, narrows CU masks */
 };
 
-/* What the client has to hold itself at level self. */
+/* By what means the client can hold itself at level self. */
 enum client_shm_own {
 	CLIENT_SHM_OWN_NONE = 0,
 	CLIENT_SHM_OWN_SESSION = 1, /* a debug session on its own process */
@@ -78,10 +80,10 @@ enum client_shm_own {
 enum client_shm_queue_state {
 	CLIENT_SHM_QUEUE_IDLE = 0,
 	CLIENT_SHM_QUEUE_ACTIVE = 1,
-	CLIENT_SHM_QUEUE_BLOCKED = 2, /* not drained, but waits for a signal that other work sets */
+	CLIENT_SHM_QUEUE_BLOCKED = 2, /* not empty; waits for a signal that other work sets */
 };
 
-/* A queue type beside KFD_IOC_QUEUE_TYPE_*. */
+/* A queue type in addition to KFD_IOC_QUEUE_TYPE_*. */
 #define CLIENT_SHM_TYPE_DRM 64u /* DRM user queue: reported, but cannot be suspended */
 
 /* An entry of the queue table. Written by the client under the sequence counter `seq`. */
@@ -133,7 +135,7 @@ enum client_shm_event_kind {
 	CLIENT_SHM_EVENT_RELEASED = 8,	    /* value: enum client_shm_level */
 	CLIENT_SHM_EVENT_SESSION = 9,	    /* value: 1 begin, 0 end of a debug session on itself */
 	CLIENT_SHM_EVENT_RUNTIME = 10,	    /* value: enum client_shm_runtime */
-	CLIENT_SHM_EVENT_FAILED = 11, /* value: errno; failure of the previous event's operation */
+	CLIENT_SHM_EVENT_FAILED = 11,	    /* value: errno of the previous event, which failed */
 	CLIENT_SHM_EVENT_KINDS
 };
 
@@ -170,15 +172,17 @@ struct client_shm {
 					  a queue's `state` alone do not count */
 	uint32_t teardown_begin;       /* number of teardown calls begun; see above */
 	uint32_t teardown_end;	       /* number of teardown calls that have returned */
-	uint32_t own_session;	/* enum client_shm_own; never CLIENT_SHM_OWN_SESSION together with a
-					  `runtime` that lets the daemon have a debug session */
+	/* enum client_shm_own. Never CLIENT_SHM_OWN_SESSION while `runtime` is
+	 * CLIENT_SHM_RUNTIME_ENABLED, which allows the daemon to open a debug session */
+	uint32_t own_session;
 	uint32_t hold_cmd_done; /* last hold command carried out */
-	int32_t hold_cmd_errno; /* > 0: reason why it failed; the process is not held. Can be
-					  set later than hold_cmd_done, when a hold is lost */
-	uint64_t events_number; /* number of the newest event in events[] */
-	int32_t priority;	/* as in protocol_hello, also at the start; can change */
-	uint32_t slo_us;	/* as in protocol_hello, also at the start; can change */
-	uint32_t hold_cmd_us;	/* us that the client took for hold_cmd_done */
+	/* > 0: errno with which the command failed, so that the process is not held. Can be set
+	 * later than hold_cmd_done, if a hold is lost */
+	int32_t hold_cmd_errno;
+	uint64_t events_number;		  /* number of the newest event in events[] */
+	int32_t priority;		  /* as in protocol_hello; set from the start, can change */
+	uint32_t slo_us;		  /* as in protocol_hello; set from the start, can change */
+	uint32_t hold_cmd_us;		  /* time taken for hold_cmd_done, in us */
 	char group[CLIENT_SHM_GROUP_MAX]; /* NUL-terminated, may be empty */
 	uint32_t queue_end;		  /* entries of queues[] from here on were never used */
 
@@ -216,7 +220,7 @@ struct daemon_shm {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;
-	uint64_t heartbeat_ns; /* time of the daemon's loop; at most 100 ms old while it lives */
+	uint64_t heartbeat_ns; /* when the daemon's loop last ran; at most 100 ms ago */
 	uint32_t asleep;       /* 1: the daemon sleeps; write the eventfd after a change */
 	uint32_t node_count;
 	struct daemon_shm_node nodes[CLIENT_SHM_NODES];
@@ -270,8 +274,8 @@ void client_shm_queue_clear(struct client_shm *shm, uint32_t slot);
 /* Returns the slot of a node, which is appended if it is new; -ENOSPC: no room in this version. */
 int client_shm_node_slot(struct client_shm *shm, uint32_t gpu_id);
 /* Marks the node active or idle since `now_ns`. Returns true if that changed its state. Ends with a
- * full fence: either the daemon reads this change before it sleeps, or the caller, which has to
- * read daemon_shm->asleep next, finds that it sleeps. */
+ * full fence, and the caller has to read daemon_shm->asleep next. So either the daemon reads this
+ * change before it sleeps, or the caller reads that the daemon sleeps. */
 bool client_shm_node_set(struct client_shm *shm, uint32_t slot, bool active, uint64_t now_ns);
 /* Appends an event: a copy of *event with the next number. */
 void client_shm_event_add(struct client_shm *shm, const struct client_shm_event *event);

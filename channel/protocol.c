@@ -256,8 +256,8 @@ int protocol_send_text(int fd, const struct protocol_welcome *head, const char *
 	return (size_t)sent == sizeof(*head) + head->bytes ? 0 : -EMSGSIZE;
 }
 
-/* Receives one packet of a reply: its head, and its text, for which `text` has PROTOCOL_TEXT_MAX
- * bytes of room. */
+/* Receives one packet of a reply: its head into *head, and its text into `text`, which has room for
+ * PROTOCOL_TEXT_MAX bytes. Returns 0 or a negative errno. */
 static int receive_piece(int fd, struct protocol_welcome *head, char *text, int timeout_ms)
 {
 	struct iovec parts[] = {

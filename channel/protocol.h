@@ -50,7 +50,7 @@
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
 #define PROTOCOL_VERSION 5u	   /* newest version that is supported here */
-#define PROTOCOL_OLDEST 4u	   /* oldest one; also the version of each refusal */
+#define PROTOCOL_OLDEST 4u	   /* oldest one; also that of a reply that refuses */
 #define PROTOCOL_HELLO_MAX                                                                         \
 	1024u /* bytes of a hello of a newer version; the part behind
 				      struct protocol_hello is not read */
@@ -73,7 +73,8 @@ enum protocol_op {
 	PROTOCOL_POLICY = 4,
 };
 
-/* A brief state: for each process the values that change, and its number of queues on each node. */
+/* `op` of a query for the brief state: for each process only the values that change, and its number
+ * of queues on each node. */
 #define PROTOCOL_BRIEF 1u
 
 #define PROTOCOL_LEASE_MAX_S 86400u
@@ -82,7 +83,7 @@ enum protocol_op {
 #define PROTOCOL_WELCOME_FDS 3u
 #define PROTOCOL_TEXT_MAX 16384u /* bytes of text in one packet of a reply */
 
-/* KFDSHIM_LEVEL: by which level the process can be held. */
+/* The level by which the process can be held, as KFDSHIM_LEVEL sets it. */
 enum protocol_level {
 	PROTOCOL_LEVEL_AUTO = 0,
 	PROTOCOL_LEVEL_TRAP = 1,
@@ -135,8 +136,8 @@ static inline uint32_t protocol_client_shm(uint32_t version)
 	return version < PROTOCOL_VERSION ? CLIENT_SHM_OLDEST : CLIENT_SHM_VERSION;
 }
 
-/* Returns the version to use with the sender of a hello; 0: it supports none that is supported
- * here, or the struct is no hello. */
+/* Returns the version to use with the sender of a hello; 0: the sender supports no version that
+ * this build supports, or the struct is no hello. */
 uint32_t protocol_common(const struct protocol_hello *hello);
 /* Returns true if the struct is a welcome, or the head of a reply, of a supported version. */
 bool protocol_is_welcome(const struct protocol_welcome *welcome);

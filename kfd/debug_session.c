@@ -197,8 +197,8 @@ static bool is_due(const struct kfd_debug_session *session, const struct kfd_deb
 	return !q->suspended && (q->selected || !session->restricted);
 }
 
-/* Fills ids[] with the queues that are suspended, or that still have to be. Returns their
- * number. */
+/* Fills ids[] with the queues that are suspended, if `suspended`, otherwise with those that still
+ * have to be suspended. Returns their number. */
 static uint32_t collect(struct kfd_debug_session *session, bool suspended)
 {
 	uint32_t n = 0;
@@ -345,9 +345,10 @@ int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *
 static int resume_refused(struct kfd_debug_session *session, int error)
 {
 	int probe = kfd_debug_probe(session);
-	/* With its runtime off, the driver refuses a RESUME_QUEUES, but not a snapshot. */
+	/* If the target's runtime is off, the driver refuses RESUME_QUEUES, but not a snapshot. */
 	bool off = error == -EPERM && probe >= 0;
-	/* The calling process cannot have ended: then the error is about something else. */
+	/* If the target is the calling process, it cannot have ended, so the error has another
+	 * cause. */
 	bool ended = session->target && (error == -ESRCH || probe == -ESRCH);
 
 	if (probe != -EINVAL && !off && !ended)
@@ -406,7 +407,7 @@ int kfd_debug_settle(struct kfd_debug_session *session, struct kfd_debug_cost *c
 		*cost = (struct kfd_debug_cost){0};
 	if (error || session->n_queues == 0)
 		return error;
-	/* nothing is known yet of what else the target does in the driver */
+	/* It is not known yet whether other driver calls of the target hold its mutex. */
 	kfd_debug_measure(session);
 	error = kfd_debug_suspend(session, cost);
 	undo = kfd_debug_resume(session, NULL);

@@ -42,24 +42,26 @@
 /* One compute queue of the target. */
 struct kfd_debug_queue {
 	uint32_t id, gpu_id;
-	uint32_t exceptions; /* in the last snapshot; in KFDABI_EC_QUEUE_MASK */
+	uint32_t exceptions; /* bits of KFDABI_EC_QUEUE_MASK in the last snapshot */
 	bool suspended;	     /* suspended, or flagged so by a failed suspend */
 	bool selected;	     /* kfd_debug_select() has selected it */
 };
 
-/* 84 KiB of zero-filled memory of which only the pages of existing queues are touched. */
+/* A session; all bytes are 0 before the first call. Of its 84 KiB, only the pages for existing
+ * queues are touched. */
 struct kfd_debug_session {
-	/* Set by the caller before the first call. ioctl(2) on /dev/kfd: -1 with errno on an error.
-	 * The device must be open until kfd_debug_disable(). */
+	/* Set by the caller before the first call. ioctl: makes ioctl(2) on /dev/kfd, and returns
+	 * -1 with errno on an error. context: its first argument. The device must be open until
+	 * kfd_debug_disable(). */
 	int (*ioctl)(void *context, unsigned long request, void *arg);
 	void *context;
-	/* A living thread of the target, also another one in a later call; 0: the calling process,
-	 * by the calling thread. */
+	/* Id of any living thread of the target; a later call can use another thread. 0: the target
+	 * is the calling process; the calling thread's id is passed to the driver. */
 	pid_t target;
 
 	/* Set by this module. */
 	bool enabled;	   /* the session exists, as far as is known; atomic */
-	bool holding;	   /* suspended since the last resume that succeeded; atomic */
+	bool holding;	   /* a suspend has begun since the last resume that succeeded; atomic */
 	bool restricted;   /* only selected queues are suspended */
 	bool measure;	   /* the next suspend measures the wait for the mutex */
 	uint32_t n_queues; /* entries of queues[] */
@@ -109,9 +111,9 @@ static inline uint64_t kfd_debug_gpu_ns(const struct kfd_debug_cost *cost)
  */
 int kfd_debug_call(const struct kfd_debug_session *session, struct kfdabi_dbg_trap *args);
 /*
- * Probes for a session, of whatever debugger, by an empty queue snapshot.
- * Returns 0 or more; -EINVAL if the target has no session, and then this one is not enabled any
- * more; another negative errno if the probe failed, which says nothing.
+ * Checks by an empty queue snapshot whether the target has a debug session, of whatever debugger.
+ * Returns 0 or more if it has one. Returns -EINVAL if it has none, and marks this session as not
+ * enabled. Returns another negative errno if the check failed, so that the answer is not known.
  */
 int kfd_debug_probe(struct kfd_debug_session *session);
 

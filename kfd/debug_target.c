@@ -57,7 +57,8 @@ static int call_by_other_threads(struct trap *trap, unsigned long request,
 
 /* Makes an ioctl for the target. If the driver does not find it, tries the ids of its other
  * threads, because the driver finds no process by a thread that has ended. So if the first thread
- * ends while the target is suspended, another one has to name it, or it stays suspended. */
+ * ends while the target is suspended, the target can only be resumed by the id of another
+ * thread. */
 static int call_device(void *context, unsigned long request, void *arg)
 {
 	struct trap *trap = context;
@@ -221,9 +222,9 @@ static int open_session(struct trap *trap, uint32_t *state, struct reason *reaso
 
 	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
 		return session_failed(trap, -errno, reason);
-	/* A pipe, because the driver's one-byte write does nothing on an eventfd. The read end
-	 * stays open for the whole session, because the driver's write would otherwise raise
-	 * SIGPIPE in the target. */
+	/* Use a pipe, because the driver writes one byte, which does nothing on an eventfd. The
+	 * read end stays open for the whole session, because the driver's write would otherwise
+	 * raise SIGPIPE in the target. */
 	trap->enable.entry_ns = clock_ns();
 	error = kfd_debug_enable(&trap->session, kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME), ends[1],
 				 state);

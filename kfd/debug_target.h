@@ -10,7 +10,8 @@
  *   one such event is always posted in advance.
  * - Before Linux 6.12.103 only the thread that traces the target can make these calls. Later
  *   kernels let the process that owns the session make them, whether it traces the target or not.
- *   In AMD's own driver it depends on the version. trap_attach() therefore tries it.
+ *   In AMD's own driver it depends on the version. Therefore trap_attach() finds out by a call
+ *   whether the driver accepts it.
  *
  * Threads: all calls for one target must come from the same thread for the life of the struct trap,
  * because that thread may be the tracer. Exception: trap_pending(). Only trap_create() allocates
@@ -138,9 +139,9 @@ int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t
 uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room);
 /*
  * Reports the compute queues with a fault (EXCEPTION_FAULTS of exception.h) in the last snapshot,
- * which trap_attach() and trap_collect() take. The driver reports faults to the session that occur
- * during it, and keeps them until the session ends. Writes the first `room`: queue id << 32 | mask.
- * Returns their number.
+ * which trap_attach() and trap_collect() take. The driver reports only faults that occur during the
+ * session, and keeps them until its end. Writes the first `room`: queue id << 32 | mask. Returns
+ * their number.
  */
 uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room);
 /*
@@ -150,9 +151,9 @@ uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room);
  */
 int trap_resume(struct trap *trap, struct kfd_debug_cost *cost);
 /*
- * Learns the current queues, and suspends new ones if the target is suspended. Must be called after
- * each creation or destruction of a queue by the target.
- * Returns 0, or a negative errno if a new queue of a suspended target could not be suspended.
+ * Reads the list of the target's current queues, and suspends the new ones if the target is
+ * suspended. Must be called after each creation or destruction of a queue by the target. Returns 0,
+ * or a negative errno if a new queue of a suspended target could not be suspended.
  */
 int trap_collect(struct trap *trap);
 

@@ -24,11 +24,11 @@ enum kfdabi_kernels { /* sets of releases; bit: enum kfdabi_kernel */
 		      KFDABI_KERNELS_ALL = 7,
 };
 
-/* What a machine must have to show a rule; flags. */
+/* What a machine must have so that a rule can be checked on it; flags. */
 enum kfdabi_needs {
 	KFDABI_NEEDS_NONE = 0,
-	KFDABI_NEEDS_PER_VMID = 1,    /* debugging by VMID: 9.4.2 and later, 11 and later */
-	KFDABI_NEEDS_SHARED_VMID = 2, /* one debugged process for each GPU: 9.0, 9.4.1, 10 */
+	KFDABI_NEEDS_PER_VMID = 1,    /* debugging by VMID: GC 9.4.2 to 9.5, 11 and later */
+	KFDABI_NEEDS_SHARED_VMID = 2, /* one debugged process per GPU: GC 9.0, 9.4.1, 10 */
 	KFDABI_NEEDS_MANY_XCC = 4,    /* a node with more than one XCC */
 	KFDABI_NEEDS_TWO_NODES = 8,
 };
@@ -64,7 +64,8 @@ enum kfdabi_rule kfdabi_rule_find(const char *name);
 const char *kfdabi_rule_area(enum kfdabi_rule rule);
 /* Returns the id that is most similar to `name`, for an error message. */
 const char *kfdabi_rule_near(const char *name);
-/* Returns NULL if the rule holds on this machine and can be seen there; otherwise why not. */
+/* Returns NULL if the rule holds on this machine and can be seen there; otherwise a text that says
+ * why not. */
 const char *kfdabi_rule_why_not(enum kfdabi_rule rule, const struct kfdabi_machine *machine);
 
 /* Returns the enum kfdabi_kernel with exactly this name, as "6.12.95"; -1: there is none. */

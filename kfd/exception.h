@@ -11,8 +11,8 @@
 
 #include "kfd/uapi.h"
 
-/* Mask of all exceptions of a queue that report a fault. "New" is none: it means that no debugger
- * has taken a snapshot of the queue yet. */
+/* Mask of all exceptions of a queue that report a fault. KFDABI_EC_QUEUE_NEW is no fault: it means
+ * that no debugger has taken a snapshot of the queue yet. */
 #define EXCEPTION_FAULTS (KFDABI_EC_QUEUE_MASK & ~(UINT64_C(1) << (KFDABI_EC_QUEUE_NEW - 1)))
 #define EXCEPTION_CODES 32u /* the codes of a queue are 1 to 31 */
 

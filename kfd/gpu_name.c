@@ -72,8 +72,8 @@ static void read_product(const char *root, struct gpu_name *gpu)
 /* ---- reading ---- */
 
 /* Reads the PCI device of a GPU. AMD's own driver stores the number of the partition in the
- * function bits of location_id. The PCI device itself has function 0, so that is taken if there is
- * no device with the given function. */
+ * function bits of location_id. The PCI device itself has function 0, so function 0 is used if
+ * there is no device with the function in location_id. */
 static void read_device(const char *root, const struct topology_gpu *at, struct gpu_name *gpu)
 {
 	char text[8];

@@ -27,8 +27,8 @@ static int yama(void)
 	return scope;
 }
 
-/* Finds the reason of an EPERM of PTRACE_SEIZE: the kernel has no other error for the various
- * causes. tracer: thread that traces the target, or 0. Sets `reason`; returns -EAGAIN or -EPERM. */
+/* Finds out why PTRACE_SEIZE failed with EPERM, which the kernel returns for several causes.
+ * tracer: thread that traces the target, or 0. Sets `reason`; returns -EAGAIN or -EPERM. */
 static int refused(pid_t pid, long tracer, struct reason *reason)
 {
 	int scope;

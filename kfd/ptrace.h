@@ -44,8 +44,8 @@ bool tracer_right_has_come(pid_t pid);
  * the target continue. Only one, because the next stop sends another SIGCHLD; a target that keeps
  * signalling itself can therefore not keep the caller in this function.
  *
- * Returns 0, or -ESRCH if the target has ended. Its end has been waited for then; otherwise the
- * target's parent would never be notified of it.
+ * Returns 0, or -ESRCH if the target has ended. In this case the function has also reaped the
+ * target (waitpid), because the kernel notifies the target's parent only after that.
  */
 int tracer_serve(pid_t pid);
 

@@ -37,9 +37,11 @@ void reason_add(struct reason *reason, const char *more, ...) __attribute__((for
 /* Returns the name of a code, "yama_forbids"; NULL for REASON_NONE and for a number that is no
  * code. */
 const char *reason_name(enum reason_code code);
-/* Returns the code of that name; REASON_NONE if there is none (of a later version), or for NULL. */
+/* Returns the code of that name; REASON_NONE if the name is unknown, as one of a later version can
+ * be, or NULL. */
 enum reason_code reason_find(const char *name);
-/* Returns true if the process will reach a better level once it has progressed. */
+/* Returns true if the reason is temporary: once the process has progressed, it can be held by a
+ * better level (such as trap instead of gate). */
 bool reason_is_transient(enum reason_code code);
 
 #endif

@@ -36,7 +36,7 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 			*known[i].at = value;
 }
 
-/* Returns 0 for a node without a GPU, and if it cannot be read. */
+/* Returns the gpu_id of a node; 0 if the node has no GPU, or if the file cannot be read. */
 static uint32_t read_gpu_id(const char *nodes, const char *node)
 {
 	uint32_t gpu_id = 0;

@@ -34,15 +34,15 @@ struct topology_gpu {
 	uint32_t location_id, domain; /* PCI bus, device and function; PCI domain */
 };
 
-/* Reads at most `max` GPUs, in no defined selection if there are more, and sorts them by node.
- * Returns their number; 0 if there is no driver. A property that the driver does not report is 0,
- * except xccs. */
+/* Reads at most `max` GPUs and sorts them by node; if there are more, it is undefined which are
+ * read. Returns their number; 0 if there is no driver. A property that the driver does not report
+ * is 0, except xccs. */
 size_t topology_gpus(struct topology_gpu *out, size_t max);
 /* As topology_gpus(), for a machine whose files are below the directory `root`, at most 90 bytes;
  * "": this machine. */
 size_t topology_gpus_below(const char *root, struct topology_gpu *out, size_t max);
-/* Writes the gpu_ids of at most `max` GPUs, in no order, and returns their number. It reads one
- * short file of each node, for callers that must not be late. */
+/* Writes the gpu_ids of at most `max` GPUs, in no order, and returns their number. Reads only one
+ * short file of each node, so that it suits callers that must not be late. */
 size_t topology_gpu_ids(uint32_t *out, size_t max);
 /* Returns the entry with that gpu_id, or NULL. */
 const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n,

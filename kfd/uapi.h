@@ -61,7 +61,7 @@ enum kfdabi_nr {
 	KFDABI_DBG_TRAP = 0x26,
 	KFDABI_CREATE_PROCESS = 0x27, /* since KFD 1.19; no argument */
 	KFDABI_PROFILER = 0x28,
-	KFDABI_NR_END = 0x29, /* unknown to the driver from here on: ENOTTY */
+	KFDABI_NR_END = 0x29, /* the driver does not know numbers from here on (ENOTTY) */
 };
 
 /* A queue type that older system headers do not have: an SDMA or XGMI queue on the engine that

@@ -10,8 +10,10 @@
  * the nodes that it reports. A gang is *contended* while, on a node where it is active, a gang of
  * higher priority is active that is allowed to preempt it (a gang of the same tenant, or one with
  * a right to), and the node's policy agrees:
- *   strict at once share as strict, but the gang runs for a share of each share_window_ns deadline
- *   as late as the more urgent gang can still meet its objective observe never
+ *   strict    at once
+ *   share     as strict, but the gang runs for a share of each share_window_ns
+ *   deadline  when the more urgent gang would otherwise miss its objective
+ *   observe   never
  * A contended gang is held: its clients that are active, or become active, are suspended. When
  * the gang is no longer contended they are resumed, perhaps after a hold-over.
  * - A suspended client is not on the GPU, so it preempts no other client.
@@ -111,8 +113,8 @@ struct core_policy {
 
 struct core_config {
 	uint64_t slow_suspend_ns;     /* a suspend that takes longer is slow */
-	uint64_t max_suspended_ns;    /* starvation bound */
-	uint64_t min_run_ns;	      /* running time that a gang gets after that */
+	uint64_t max_suspended_ns;    /* starvation bound: longest time on hold */
+	uint64_t min_run_ns;	      /* running time that it then gets at least */
 	uint64_t share_window_ns;     /* windows of policy share; not 0 */
 	uint32_t online_weight;	      /* weight of time lost by more urgent work; 0..1000 */
 	uint32_t max_online_overhead; /* budget: percent, 0..100; 0: none */
