@@ -14,7 +14,7 @@ extern struct gpu_file gpu; /* opened by the check itself */
 #include "kfd/driver_rules.def"
 
 /* `static RULE_CHECK(ID, prepare) { ... }` defines check_ID(), which makes the call `prepare`
- * first, so that the variables of the check can be initialized with what that has prepared. */
+ * first, so that the check can initialize its variables with the results. */
 #define RULE_CHECK(id, prepare)                                                                    \
 	void test_##id(void);                                                                      \
 	void check_##id(void)                                                                      \

@@ -169,8 +169,8 @@ static void (*const checks[KFDABI_RULES_END])(void) = {
 #include "kfd/driver_rules.def"
 };
 
-/* Reads what is available into out->reason, of which the first line is used later. Returns false at
- * the end of the pipe. */
+/* Reads the available output into out->reason, of which the first line is used later, and discards
+ * what does not fit. Returns false at the end of the pipe. */
 static bool read_output(int fd, struct suite_outcome *out, size_t *n)
 {
 	char rest[256] = "";
@@ -186,9 +186,9 @@ static bool read_output(int fd, struct suite_outcome *out, size_t *n)
 	return got < 0;
 }
 
-/* Collects the output of the check, as far as there is room. Returns true if the check has ended.
- * The end of the pipe is no proof of that: children of a failed check or a driver that got the pipe
- * as dbg_fd can keep it open longer. */
+/* Collects the output of the check, as far as there is room, until the check ends or until
+ * `until_ns`. Returns true if the check has ended. The end of the pipe is no proof of that:
+ * children of a failed check or a driver that got the pipe as dbg_fd can keep it open longer. */
 static bool collect(int fd, int pidfd, struct suite_outcome *out, uint64_t until_ns)
 {
 	struct pollfd polled[2] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
@@ -264,9 +264,10 @@ static void evaluate_status(struct suite_outcome *out, int status, bool ended)
 	}
 }
 
-/* Runs the check in a process of its own, with a process group that is killed when the time limit
- * is reached: a check that hangs, crashes or leaves children behind is a failed check without
- * further consequences. Returns 0, or a negative errno if no process could be created. */
+/* Runs the check in a process of its own with a process group of its own, which is killed when the
+ * check ends or reaches the time limit. So a check that hangs, crashes or leaves children behind
+ * does not affect the checks after it. Returns 0, or a negative errno if no process could be
+ * created. */
 static int suite_run(enum kfdabi_rule rule, struct suite_outcome *out)
 {
 	uint64_t start = clock_ns(), until = start + SUITE_SECONDS * 1000000000ull;
@@ -394,7 +395,7 @@ int main(int argc, char **argv)
 			strerror(errno));
 		return SUITE_SKIPPED;
 	}
-	if (o.here) { /* in this process: after exec, or under a debugger */
+	if (o.here) { /* run the check in this process, for exec_begins_anew or a debugger */
 		checks[kfdabi_rule_find(o.rules[0])]();
 		return 0;
 	}

@@ -138,7 +138,7 @@ static RULE_CHECK(update_is_not_copied_back, gpu_open(&gpu))
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, sizeof *page), 0);
 }
 
-/* Starts a timer whose signal arrives while the next call waits for its nodes. */
+/* Starts a timer whose signal arrives during the next call. */
 static void signal_soon(void)
 {
 	const struct itimerval soon = {.it_value.tv_usec = SOON_US};
@@ -146,9 +146,9 @@ static void signal_soon(void)
 	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
 }
 
-/* Checks that a signal makes the driver repeat no call. If the driver is a program, the kernel now
- * and then does not report to it that a signal came before the answer; so a few repeats are
- * allowed. A driver that repeats calls does so every time. */
+/* Checks that a signal does not make the driver repeat a call. If the driver is a program (kfdsim),
+ * the kernel sometimes does not report to it that a signal came before the answer, so a few repeats
+ * are allowed. A driver that repeats calls does so every time. */
 static RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
 {
 	unsigned repeated = 0, last = 0;
@@ -158,7 +158,8 @@ static RULE_CHECK(signals_repeat_no_call, gpu_open(&gpu))
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		signal_soon();
 		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
-		/* A repeated call has left a queue that takes the lowest id. */
+		/* If CREATE_QUEUE was repeated, it has created two queues, and the first one has
+		 * the lowest id. */
 		repeated += queue.id != last;
 		last = queue.id;
 		signal_soon();

@@ -171,8 +171,8 @@ static RULE_CHECK(wave_state_tells_the_live_state, self_debug_open(1))
 	CHECK(self_debug_done(work));
 }
 
-/* Checks that the state can be copied to any memory. The parts of the XCCs are apart by the size of
- * the queue's save area. */
+/* Checks that the state can be copied to any memory. The parts of two successive XCCs in it are
+ * cwsr_bytes apart. */
 static RULE_CHECK(wave_state_is_copied, self_debug_open(1))
 {
 	uint32_t header[HEADER_BYTES / 4];

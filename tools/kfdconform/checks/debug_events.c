@@ -43,7 +43,7 @@ static int query(uint64_t clear)
 }
 
 static char room[64];
-static uint32_t size = sizeof room; /* before and after QUERY_EXCEPTION_INFO */
+static uint32_t size = sizeof room; /* info_size: passed to QUERY_EXCEPTION_INFO, then its result */
 
 /* Calls QUERY_EXCEPTION_INFO for exception `code`. `source`: a queue id or gpu_id, by the kind of
  * the code. */
@@ -203,13 +203,13 @@ static RULE_CHECK(query_event_clears_given_bits, start(NEW_MASK | RUNTIME_MASK))
 	CHECK_IS(query(RUNTIME_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK);
 	CHECK_IS(query(NEW_MASK), 0);
-	CHECK_IS(event.status, NEW_MASK); /* as before the clearing */
+	CHECK_IS(event.status, NEW_MASK); /* the status before the bits were cleared */
 	CHECK_IS(query(0), -EAGAIN);
 }
 
 static RULE_CHECK(query_event_queues_then_process, debugged(&child, &gpu.kfd, ALL_MASK, &events))
 {
-	scripted_send(&child, 'R'); /* this call sleeps; the process has an exception then */
+	scripted_send(&child, 'R'); /* this call sleeps, and raises an exception of the process */
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(NEW_MASK), 0);
 	CHECK_IS(event.status, NEW_MASK);

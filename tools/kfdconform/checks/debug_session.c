@@ -239,16 +239,16 @@ static RULE_CHECK(disable_clears_exceptions, debugged(&child, &gpu.kfd, 0, NULL)
 	CHECK_IS(dbg_suspend(gpu.kfd, child.pid, &id, 1, 0), 1);
 }
 
-/* Argument of a competing thread, and the first unexpected errno that it got. */
+/* Arguments of a competing thread. strange: the last unexpected errno that it got; 0: none. */
 struct contest {
 	pid_t pid;
 	bool disable;
 	int strange;
 };
 
-/* Body of a competing thread: calls ENABLE or DISABLE in a loop, from the process that may. There
- * are more than twice as many ENABLEs as DISABLEs, so that some ENABLEs find a session in any
- * order. */
+/* Body of a competing thread: calls ENABLE or DISABLE on the own process in a loop. There are more
+ * than twice as many ENABLEs as DISABLEs, so that some ENABLEs find an open session in whatever
+ * order the calls are made. */
 static void *compete(void *arg)
 {
 	struct contest *contest = arg;
@@ -284,8 +284,8 @@ static RULE_CHECK(concurrent_enable_disable_errnos, open_with_runtime())
 
 /* ---- what ends a session ---- */
 
-/* Starts a debugger that is not the parent of its target, with queue 0 suspended and work
- * waiting. */
+/* Starts a debugger that is not the parent of its target, and suspends queue 0 of the target, in
+ * which a dispatch then waits. */
 static void suspended(void)
 {
 	scripted_start(&child, "orq");
@@ -362,8 +362,8 @@ static RULE_CHECK(life_detach_keeps_suspended, suspended())
 	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
-/* Checks that the kill of a suspended target closes the pipe that was passed as dbg_fd, and leaves
- * no process with the pid. */
+/* Checks that the kill of a suspended target closes the pipe that was passed as dbg_fd, and that
+ * the driver then finds no process by the pid (ESRCH). */
 static RULE_CHECK(life_target_killed_while_suspended, debugged(&child, &gpu.kfd, NEW_MASK, &events))
 {
 	CHECK_IS(clear_and_suspend(gpu.kfd, child.pid), 1);
@@ -419,7 +419,7 @@ static RULE_CHECK(life_fork_child_is_no_target, debugged(&child, &gpu.kfd, 0, NU
 	CHECK_IS(clear_and_suspend(gpu.kfd, pid), -ESRCH);
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 	CHECK_IS(scripted_do(&child, 'F'), 0);
-	/* The end of the child does not affect its parent's session. */
+	/* The end of the child changes nothing: the target still has no session. */
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), -EINVAL);
 }
 

@@ -110,7 +110,8 @@ static const char *own_part(char *text)
 	return part;
 }
 
-/* Returns the first line of an MQD with the ring of this queue, or NULL. */
+/* Returns the first line of the text that contains the ring address of this queue in an MQD, or
+ * NULL. */
 static const char *mqd_of(const char *at, const struct raw_queue *queue)
 {
 	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
@@ -452,7 +453,7 @@ static RULE_CHECK(mem_limit_counts_system_memory, gpu_open(&gpu))
 	unsigned long long before = 0, now = 0;
 	struct buffer gtt;
 
-	/* Memory of other processes may still be returned at this moment. Then try again. */
+	/* Another process may free memory at the same time; then try again. */
 	for (unsigned tries = 0; tries < 10 && now != before + 8; tries++) {
 		if (tries)
 			TRY_AGAIN("another process freed memory meanwhile");

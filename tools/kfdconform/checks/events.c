@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Checks of events, and of waiting for them; SMI events (the driver's kfd_smi_events.c). */
+/* Checks of KFD events, of WAIT_EVENTS, and of SMI events (the driver's kfd_smi_events.c). */
 #include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 static struct raw_queue queue;
 
-static uint32_t id; /* of the event that create() has created last */
+static uint32_t id; /* id of the event that create() has created last */
 
 static int create(uint32_t type, bool auto_reset, uint64_t page)
 {
@@ -154,8 +154,8 @@ static RULE_CHECK(wait_without_time_only_asks, gpu_open(&gpu))
 	uint64_t from, ms, least = UINT64_MAX;
 
 	event.id = event_new(true);
-	/* The machine may be stopped during one of the calls, whereas a driver that waits
-	 * does so in each. */
+	/* Make up to four calls, because the machine may be stopped during one of them. A driver
+	 * that waits does so in every call. */
 	for (int i = 0; i < 4 && least >= 300; i++) {
 		from = clock_ns();
 		WAITS(&event, 1, false, 0, TIMEOUT);
@@ -163,7 +163,7 @@ static RULE_CHECK(wait_without_time_only_asks, gpu_open(&gpu))
 		least = ms < least ? ms : least;
 	}
 	CHECK(least < 300);
-	WAITS(&event, 0, false, 0, COMPLETE); /* waiting for all of no events is complete */
+	WAITS(&event, 0, false, 0, COMPLETE); /* a wait for no event is complete at once */
 }
 
 #define LATER_MS 10u
@@ -218,7 +218,7 @@ static RULE_CHECK(wait_for_all_waits_for_all, gpu_open(&gpu))
 	thread = do_later(KFDABI_SET_EVENT, events[1].id);
 	WAITS(events, 2, true, 5000, COMPLETE);
 	pthread_join(thread, NULL);
-	WAITS(events + 1, 1, false, 0, TIMEOUT); /* the waiter that it woke has reset it */
+	WAITS(events + 1, 1, false, 0, TIMEOUT); /* the wait for both events has reset it */
 	thread = do_later(KFDABI_SET_EVENT, events[1].id);
 	CHECK_IS(on(KFDABI_RESET_EVENT, events[0].id), 0);
 	WAITS(events, 2, false, 5000, COMPLETE); /* waiting for any of them */
@@ -265,7 +265,7 @@ static RULE_CHECK(destroyed_event_fails_its_waiters, gpu_open(&gpu))
 	pthread_t thread;
 
 	event.id = event_new(true);
-	plan.waits = (pid_t)syscall(SYS_gettid); /* the event must exist when the wait begins */
+	plan.waits = (pid_t)syscall(SYS_gettid); /* destroy the event after the wait has begun */
 	thread = do_later(KFDABI_DESTROY_EVENT, event.id);
 	CHECK_IS(wait_for(&event, 1, false, 5000), -EIO);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
@@ -282,7 +282,7 @@ static RULE_CHECK(interrupted_wait_gives_back, gpu_open(&gpu))
 	signal_handle(SIGUSR1, 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
 	thread = do_later(0, 0);
-	/* The wait had already taken the first event. */
+	/* The wait takes the first event, and gives it back when it is interrupted. */
 	CHECK_IS(wait_for(events, 2, true, 5000), -EINTR);
 	__atomic_store_n(&plan.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
@@ -356,7 +356,7 @@ static RULE_CHECK(buffer_is_seen_where_it_is_mapped, gpu_open(&gpu))
 #define BIT(event) (1ull << ((event)-1))
 #define ALL_EVENTS (~0ull)
 
-static int fd; /* for the SMI events of a check */
+static int fd; /* file descriptor for the SMI events of a check */
 
 /* Returns a file descriptor for the GPU's SMI events, which gets those in the mask (0: none). */
 static int smi_open(uint64_t mask)

@@ -28,7 +28,8 @@ static void uses_the_parents(void)
 
 	CHECK_IS(harness_version(parents.kfd), -EBADF);
 	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, data, 8), -EBADF);
-	/* A file descriptor of its own does not change that. */
+	/* The inherited file descriptor stays unusable when the process has opened /dev/kfd
+	 * itself. */
 	CHECK_IS(harness_version(device_open()), 0);
 	CHECK_IS(harness_version(parents.kfd), -EBADF);
 }
@@ -71,7 +72,7 @@ static void sends_its_own(int from, int to)
 	(void)to;
 	CHECK_IS(harness_version(fd), 0);
 	CHECK_IS(fd_send(sockets[1], fd), 0);
-	hear(from); /* stay alive until the other process has tried */
+	hear(from); /* stay alive until the other process has used the fd */
 }
 
 void check_passed_descriptor_is_ebadf(void)
@@ -128,8 +129,8 @@ static void makes_a_queue(void)
 	queue_new(&own, &queue);
 	CHECK_IS(queue.id, 0);
 	CHECK_IS(queue_destroy(&own, 0), 0);
-	/* The number of a closed file descriptor works again when it belongs to the
-	 * process's own file. */
+	/* The number of the inherited file descriptor works once it refers to a file that the
+	 * process has opened itself. */
 	CHECK_IS(dup2(own.kfd, parents.kfd), parents.kfd);
 	CHECK_IS(harness_version(parents.kfd), 0);
 }
@@ -151,8 +152,8 @@ static void after_exec(void)
 	CHECK_IS(queue.id, 0);
 }
 
-/* The check does not use a file descriptor that stays open over exec: the driver compares tasks, so
- * that it may refer to the remains of the old process. */
+/* Does not use the file descriptor that stays open over exec: the driver compares tasks, so that
+ * the file descriptor may still belong to the old process. */
 void check_exec_begins_anew(void)
 {
 	if (getenv(AFTER_EXEC)) {

@@ -47,7 +47,8 @@ static int alloc(alloc_args *a)
 	return harness_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, a, sizeof *a);
 }
 
-/* Number of GPUs that are done: passed to the driver by map_call(), and set from its result. */
+/* n_success, the number of GPUs that are already mapped: map_call() passes it to the driver and
+ * sets it to the value that the driver returns. */
 static uint32_t done;
 
 static int map_call(uint64_t handle, const void *ids, uint32_t n)
@@ -237,7 +238,7 @@ static RULE_CHECK(map_of_an_unknown_handle_is_enomem, gpu_open(&gpu))
 
 	CHECK_IS(memory_free(&gpu, handle), 0);
 	CHECK_IS(memory_map(&gpu, handle), -ENOMEM);
-	CHECK_IS(memory_map(&gpu, 1ull << 32), -EINVAL); /* there is no such GPU either */
+	CHECK_IS(memory_map(&gpu, 1ull << 32), -EINVAL); /* its upper half is the id of no GPU */
 }
 
 static RULE_CHECK(map_tells_how_many_succeeded, gpu_open(&gpu))

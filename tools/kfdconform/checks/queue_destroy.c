@@ -113,7 +113,7 @@ static RULE_CHECK(disable_wakes_destroy, begin_suspended())
 static RULE_CHECK(runtime_disable_wakes_destroy, begin_suspended())
 {
 	begin_destroy();
-	/* Sent first, so that RUNTIME_ENABLE does not sleep. */
+	/* Post the runtime event in advance, so that RUNTIME_ENABLE does not sleep. */
 	CHECK_IS(trap_send(self.gpu.kfd, getpid(), RUNTIME_MASK, 0), 0);
 	CHECK_IS(runtime_enable(&self.gpu, 0), 0);
 	ends(0);

@@ -64,9 +64,9 @@ static RULE_CHECK(update_to_an_unmapped_ring_is_efault, begin())
 	UPDATE_IS(ring_size, PAGE, 0);
 }
 
-/* Stops the queue in the middle of a kernel, by UPDATE_QUEUE with `change`. *ms is set to the
- * length of the kernel. If a kernel ends before it is stopped, because the machine is busy, tries
- * again with twice the length. */
+/* Stops the queue in the middle of a kernel, by UPDATE_QUEUE with `change`. If the kernel ends
+ * before it is stopped, because the machine is busy, tries again with a kernel of twice the length.
+ * Sets *ms to the length of the stopped kernel and returns its signal. */
 static struct signal *stop_work(unsigned *ms)
 {
 	struct signal *signal = signals_new(&gpu);

@@ -33,7 +33,8 @@ static void start(void)
 	events = ends[0];
 }
 
-/* Sends a command that sleeps, and waits for its event: the call then sleeps or is about to. */
+/* Sends a command whose driver call must sleep. Waits for the event that this call causes, and
+ * checks that the call does not return. */
 static void sleeps(char step)
 {
 	int got = 0;
@@ -98,7 +99,7 @@ static RULE_CHECK(runtime_enable_sleeps, start())
 
 	sleeps('r');
 	is_woken();
-	/* No error: the session can use the hardware by then. */
+	/* This succeeds, because the session can use the hardware now. */
 	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 0);
 }
 
@@ -114,7 +115,7 @@ static RULE_CHECK(runtime_post_ahead_counts, start())
 		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK, 0), 0);
 	STEPS(&child, "r R");
 	CHECK_IS(dots(events), 2);
-	sleeps('r'); /* SEND_RUNTIME_EVENT has no effect that is left over */
+	sleeps('r'); /* no event that was posted in advance is left */
 	is_woken();
 }
 
@@ -174,8 +175,8 @@ static RULE_CHECK(runtime_disable_op_wakes_nobody, start())
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 }
 
-/* Sends a command that sleeps, and returns when the driver is processing that call: a later call of
- * another process returns only after the driver has received both. */
+/* Sends a command whose driver call must sleep, and returns when the driver has received the call:
+ * GET_VERSION of this process returns only after the driver has received both. */
 static void sleeps_in_call(char step)
 {
 	int unread;

@@ -327,7 +327,7 @@ RULE_IS(device_snapshot_array_count_is_per_xcc, first_device(),
 /* ---- snapshots by several threads while CREATE_QUEUE waits for the firmware ---- */
 
 #define TRIES_MS 15000u	   /* for a busy machine; usually one attempt is enough */
-#define ROUNDS_ENOUGH 100u /* this many rounds without a second NEW are a result */
+#define ROUNDS_ENOUGH 100u /* after so many rounds without a second NEW the check fails */
 #define WATCHERS 3u
 #define PAUSE_NS 50000u
 
@@ -410,9 +410,9 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 	}
 }
 
-/* Checks that a queue becomes NEW twice. A snapshot that waits until CREATE_QUEUE releases the
- * process collects the first NEW. Without a snapshot in between, both look like one, so several
- * threads take snapshots: one of them is probably waiting. */
+/* Checks that CREATE_QUEUE makes a queue NEW twice. This is seen only if a snapshot between the two
+ * clears the first NEW: one that waits until CREATE_QUEUE releases the process. Therefore several
+ * threads take snapshots, of which one is probably waiting then. */
 static RULE_CHECK(new_is_set_twice, self_debug_open(1))
 {
 	struct watcher watchers[WATCHERS] = {0};

@@ -9,7 +9,7 @@
 #define UNKNOWN 900u
 #define WAVE_MASK kfdabi_ec_mask(2) /* EC_QUEUE_WAVE_TRAP */
 
-static struct signal *sent; /* of the packet that was submitted last */
+static struct signal *sent; /* signal of the packet that was submitted last */
 static uint32_t id, ids[1025];
 
 static int suspend_raw(void *array, uint32_t n, uint64_t mask)
@@ -415,7 +415,8 @@ static RULE_CHECK(resume_rereads_the_write_pointer, self_debug_open(1))
 	CHECK_IS(*queue_rptr(&self.queues[0]), 2);
 }
 
-/* Checks that the rest of the work takes as long as was left of it, in one piece or several. */
+/* Checks that a suspended kernel continues where it stopped: after two more suspends and resumes it
+ * still needs at least the time that was left of it. */
 static RULE_CHECK(work_goes_on_where_it_stopped, self_debug_open(1))
 {
 	double left, took;

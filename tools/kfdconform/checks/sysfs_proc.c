@@ -12,7 +12,7 @@
 #include "tools/kfdconform/harness/self_debug.h"
 
 #define BUSY_DISPATCHES 32 /* of 200 ms each */
-/* Limit for what the driver does after the event, and for what kfdsim samples. */
+/* Limit of the wait for a change that the driver makes after the call, or that kfdsim samples. */
 #define LATE_MS 1000u
 #define CAP_DEBUG (1u << 15) /* HSA_CAP_TRAP_DEBUG_SUPPORT */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The properties of the GPUs, from the topology. */
+/* Reads the properties of the GPUs from the topology. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 #define NODES_MAX 256u
-/* Memory for the debugger per wave, whose sum is rounded up to 64 bytes (kfd_queue.c). */
+/* Bytes of debugger memory for each wave. The driver rounds their sum up to 64 bytes
+ * (kfd_queue.c). */
 #define DEBUGGER_BYTES_A_WAVE 32u
 
 int harness_node_number(unsigned node, const char *file, const char *key, uint64_t *out)
@@ -111,8 +112,9 @@ bool harness_simulated(void)
 	return !access(SIMULATION, F_OK);
 }
 
-/* Waits until the file shows all earlier calls: it is up to 100 ms late. The loop counts sleeps
- * instead of time, because a sleep during which the machine was stopped counts as one. */
+/* Waits until the value has been the same for 20 reads, 25 ms apart, because the file shows a call
+ * up to 100 ms late. Counts sleeps instead of time, because the machine may be stopped during
+ * one. */
 long long harness_settled(const char *key)
 {
 	long long value = -1;

@@ -58,7 +58,7 @@ int render_open(const struct gpu_file *gpu)
 	return fd;
 }
 
-/* Opens the render node of the nth GPU. */
+/* Fills *gpu for the nth GPU and opens its render node. kfd: fd of /dev/kfd. */
 static void find(struct gpu_file *gpu, unsigned nth, int kfd)
 {
 	*gpu = (struct gpu_file){.kfd = kfd};
@@ -313,8 +313,9 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
 }
 
-/* Checks twice, with harness_version() after each: the first such call returns when the driver
- * continues after a stop, and the second one when the driver has handled what was due then. */
+/* Checks twice, and calls GET_VERSION after each check. If the driver (kfdsim) was stopped, the
+ * first GET_VERSION returns when the driver runs again, and the second one when it has handled what
+ * was due meanwhile. */
 bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
 {
 	for (int i = 0; i < 2; i++) {
@@ -423,7 +424,7 @@ int memory_event_wait(const struct gpu_file *gpu, uint32_t event, unsigned ms,
 	return r ? r : a.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
 }
 
-/* An empty list of loaded code objects for debuggers. */
+/* An empty list of loaded code objects, which debuggers find by r_debug. */
 static const uint64_t no_code_objects[5];
 
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode)

@@ -128,7 +128,8 @@ struct raw_queue {
 
 /* Calls a KFD ioctl. Returns >= 0 or a negative errno. */
 int harness_ioctl(int fd, unsigned nr, void *arg, size_t size);
-/* Calls harness_ioctl() with a struct of this type and these fields, which returns no results. */
+/* For an ioctl that returns no results: calls harness_ioctl() with a struct of the type and
+ * fields. */
 #define HARNESS_CALL(fd, nr, type, ...) harness_ioctl(fd, nr, &(type){__VA_ARGS__}, sizeof(type))
 /* Calls GET_VERSION, as an ioctl that needs no arguments. */
 int harness_version(int fd);
@@ -149,7 +150,7 @@ long long harness_settled(const char *key);
 /* Returns kfdsim's wall time in us for a workgroup of an unknown kernel; 0 on hardware. */
 double harness_unknown_kernel_us(void);
 
-/* Open /dev/kfd; the render node of the GPU. */
+/* Open /dev/kfd, and the render node of the GPU. Return the file descriptor. */
 int device_open(void);
 int render_open(const struct gpu_file *gpu);
 /* Opens the device and the render node of the first GPU and acquires the VM. */
@@ -162,7 +163,8 @@ void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned n
 /* Allocates a buffer, writable and executable, and maps it to the CPU and the GPU at one address.
  * @flags: KFD_IOC_ALLOC_MEM_FLAGS_... */
 int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out);
-/* As buffer_new(), for system memory, and for VRAM that the CPU can map; must succeed. */
+/* Call buffer_new(), which must succeed: gtt_new() for system memory, vram_new() for VRAM that the
+ * CPU can map. */
 void gtt_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
 void vram_new(const struct gpu_file *gpu, uint64_t size, struct buffer *out);
 /* Call MAP_MEMORY and UNMAP_MEMORY with this GPU, and FREE_MEMORY. */
@@ -171,8 +173,8 @@ int memory_unmap(const struct gpu_file *gpu, uint64_t handle);
 int memory_free(const struct gpu_file *gpu, uint64_t handle);
 /* Unmaps and frees a buffer. */
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer);
-/* Allocate and create. queue_args() allocates the buffers of an AQL queue and fills in the
- * arguments of CREATE_QUEUE, which the caller can change before queue_create(). */
+/* queue_args() allocates the buffers of an AQL queue and fills in the arguments of CREATE_QUEUE,
+ * which the caller can change before queue_create(). */
 void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 		struct kfdabi_create_queue *args);
 int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
@@ -191,10 +193,11 @@ int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint
 void queue_publish(struct raw_queue *queue, const void *packet);
 /* Submit the spin kernel (spin_dispatch.c) without ringing the doorbell. queue_work() occupies the
  * whole GPU for about `ms` milliseconds of wall time. queue_dispatch() runs this number of
- * workgroups of 256 work-items, each for 10 us (on kfdsim: of the profile's unknown_kernel_us). */
+ * workgroups of 256 work-items, each for 10 us, or on kfdsim for the profile's
+ * unknown_kernel_us. */
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal);
-/* As queue_work(), but rings the doorbell and returns when the kernel has begun, which a packet
- * before it signals. That packet takes almost no GPU time. */
+/* As queue_work(), but rings the doorbell and returns when the kernel has begun. A barrier packet
+ * before the kernel, which takes almost no GPU time, signals the begin. */
 void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signal);
 void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal);
 /* Writes a barrier packet that waits for the dependency (NULL: none) and then decrements the signal
@@ -245,10 +248,10 @@ int memory_event_wait(const struct gpu_file *gpu, uint32_t event, unsigned ms,
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
 /* Calls DBG_TRAP with any arguments on process `pid`. */
 int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
-/* As dbg_call(), with these fields of the arguments, for an operation that returns none. */
+/* For an operation that returns no results: calls dbg_call() with these fields of the arguments. */
 #define DBG_CALL(kfd, pid, op, ...) dbg_call(kfd, &(struct kfdabi_dbg_trap){__VA_ARGS__}, pid, op)
-/* Call a DBG_TRAP operation on process `pid`. The driver marks the ids of suspend and resume that
- * it could not process. info: NULL if it is not wanted. */
+/* Call the DBG_TRAP operation of that name on process `pid`. ids: the driver marks those that it
+ * could not suspend or resume. info: NULL if the caller does not need it. */
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);
 int trap_disable(int kfd, pid_t pid);
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask);
@@ -256,7 +259,8 @@ int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n);
 /* Calls GET_QUEUE_SNAPSHOT. *n: number of entries that fit, and afterwards number of queues. */
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
 		  uint32_t *n);
-/* Returns the number of queues, by a snapshot with room for no entry. */
+/* Returns the number of queues that a snapshot with room for no entry reports, or a negative
+ * errno. */
 int trap_count(int kfd, pid_t pid);
 /* Calls SEND_RUNTIME_EVENT with these exceptions; gpu_id: for a device's exception, otherwise 0. */
 int trap_send(int kfd, pid_t pid, uint64_t mask, uint32_t gpu_id);
@@ -279,7 +283,8 @@ bool readable_within(int fd, unsigned ms);
 int child_end(struct child *child);
 /* Runs body() in a child without pipes and returns its wait status. */
 int run_in_child(void (*body)(void));
-/* Start a child that opens the device, and wait until it has; end it, which must have status 0. */
+/* device_child_start() starts a child that opens the device, and returns when it is open.
+ * device_child_end() ends the child, whose exit status must be 0. */
 void device_child_start(struct child *child);
 void device_child_end(struct child *child);
 void seize(pid_t pid); /* become the tracer of the process */

@@ -29,7 +29,7 @@ static struct {
 	struct gpu_file gpu;
 	struct raw_queue queues[QUEUES];
 	unsigned n_queues;
-	struct signal *signals; /* [0]: dispatches; [1]: errors of a queue */
+	struct signal *signals; /* [0]: signal of dispatches; [1]: errors of queue 0 */
 	uint32_t memory_event;
 	int from, to;
 	pid_t target, other; /* other: second thread or child */
@@ -165,7 +165,7 @@ static int on_own_device(char what)
 	}
 }
 
-/* Detaches from the target, which must be stopped for that. */
+/* Stops the target and detaches from it, because ptrace(2) detaches from a stopped thread only. */
 static int release(void)
 {
 	int status;

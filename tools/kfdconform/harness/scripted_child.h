@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Actors: scripted child processes that do one thing at a time on command, so that a check reads as
- * a list of the actions of several processes. A letter is a command. The answer is the return value
- * of the action (>= 0 or -errno), or what is stated below.
+ * Scripted child processes that do one thing at a time on command, so that a check reads as a list
+ * of the actions of several processes. A letter is a command. The answer is the return value of the
+ * action (>= 0 or -errno), or what is stated below.
  *
  * On its own device:
  *   o  open /dev/kfd and a render node       c  close /dev/kfd
@@ -61,10 +61,9 @@ void let_go_on(pid_t pid);
  * process, the session of an earlier check may not have ended completely. In that case the call is
  * repeated up to 200 times, 5 ms apart; then the check ends as "not applicable". */
 void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd);
-/* Starts a scripted child that traces no process and that the caller traces, at runtime state 1
- * with one queue, and opens a debug session on it. *kfd is the caller's file descriptor. events:
- * receives the read end of a pipe whose write end was passed as dbg_fd (and is closed in the
- * caller), or NULL. */
+/* Starts a scripted child with an enabled runtime and one queue, becomes its tracer, and opens a
+ * debug session on it. *kfd: set to the caller's file descriptor of /dev/kfd. *events: set to the
+ * read end of the pipe whose write end the driver has as dbg_fd; events can be NULL. */
 void debugged(struct scripted_child *scripted, int *kfd, uint64_t mask, int *events);
 /* Clears NEW of all queues, then suspends queue 0. Returns the number of suspended queues or a
  * negative errno. */

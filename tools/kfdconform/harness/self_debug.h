@@ -25,7 +25,7 @@ struct self_debug {
 /* The one of this process. */
 extern struct self_debug self;
 
-/* Opens everything, with this number of AQL queues. */
+/* Opens the device and a session, with this number of AQL queues that can be suspended. */
 void self_debug_open(unsigned queues);
 /* Opens the device and enables the runtime only. */
 void self_debug_prepare(void);
@@ -33,11 +33,11 @@ void self_debug_prepare(void);
 void self_debug_enable(uint64_t subscribed);
 /* Clears the NEW exception of all queues. */
 void self_debug_collect(void);
-/* SUSPEND_QUEUES and RESUME_QUEUES of the own process. Return the number of queues or a negative
- * errno; the driver marks unknown ids in the array. */
+/* Call SUSPEND_QUEUES and RESUME_QUEUES on the own process. Return the number of queues or a
+ * negative errno; the driver marks unknown ids in the array. */
 int self_debug_suspend(uint32_t *ids, uint32_t n);
 int self_debug_resume(uint32_t *ids, uint32_t n);
-/* Suspend or resume one queue and check that the driver counts it. */
+/* Suspend or resume one queue, and check that the driver returns 1, the number of queues. */
 void self_debug_suspend_one(const struct raw_queue *queue);
 void self_debug_resume_one(const struct raw_queue *queue);
 /* Calls any DBG_TRAP operation on the own process. Returns >= 0 or a negative errno. */
@@ -55,19 +55,19 @@ bool self_debug_stopped(struct signal *signal);
 /* Submits a barrier packet and returns whether it runs. */
 bool self_debug_runs(struct raw_queue *queue);
 /* Suspends the queue in the middle of a dispatch. Returns the signal of the dispatch. *ms is set to
- * the run time in ms that is left at least, more than 40 % of the dispatch. If the dispatch cannot
- * be caught half way in 10 attempts, ends the check as "too busy". */
+ * the least run time that is left of it, in ms, which is more than 40 % of the dispatch. If the
+ * dispatch cannot be caught half way in 10 attempts, ends the check as "too busy". */
 struct signal *self_debug_suspend_at_work(struct raw_queue *queue, double *ms);
-/* UPDATE_QUEUE with the queue's ring or with none (address 0), and any percentage. Returns 0 or a
- * negative errno. */
+/* Calls UPDATE_QUEUE with the queue's ring or with none (address 0), and this percentage. Returns 0
+ * or a negative errno. */
 int self_debug_update(const struct raw_queue *queue, bool ring, uint32_t percent);
 
 /* Creates an SDMA queue. Its ring is filled with zeros, which are NOP packets. */
 void self_debug_sdma(struct raw_queue *queue);
 /* Submits an SDMA packet and rings the doorbell. */
 void self_debug_sdma_put(struct raw_queue *queue, const uint32_t *packet, size_t bytes);
-/* Submits a fence packet that writes `value` behind the read pointer, and rings the doorbell.
- * Returns where it is written. */
+/* Submits a fence packet that writes `value` to the page of the read pointer, and rings the
+ * doorbell. Returns the address that it writes to. */
 volatile int64_t *self_debug_fence(struct raw_queue *queue, uint32_t value);
 
 #endif

@@ -129,5 +129,5 @@ void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signa
 	queue_work(queue, ms, signal);
 	queue_ring(queue);
 	CHECK(comes(&before->value, 0, BEGINS_MS));
-	sleep_ns(200000); /* the GPU advances to the next packet */
+	sleep_ns(200000); /* until the GPU advances to the next packet */
 }
