@@ -74,11 +74,12 @@ static int add(struct arrivals_gaps *gaps, size_t *room, double us)
 	if (ARRAY_GROW(gaps->ns, *room, gaps->count + 1))
 		return -ENOMEM;
 	gaps->ns[gaps->count++] = us * 1e3;
-	gaps->mean_ns += us * 1e3; /* here still the sum, which arrivals_file_read() divides */
+	gaps->mean_ns += us * 1e3; /* the sum, until arrivals_file_read() divides it */
 	return 0;
 }
 
-/* Reads a distance. Returns false for a bad line; true and *skip for comments and empty lines. */
+/* Parses a line of the file, which contains the interval before an arrival in us. Returns false if
+ * the line is invalid. Returns true and sets *skip if it is a comment or empty. */
 static bool parse_line(char *line, double *us, bool *skip)
 {
 	char *end;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrival times of requests in an open loop: an endless sequence, which is the same for the same
- * seed. And a record of when each request arrived, began and ended (docs/reference/kfdreplay.md).
+ * Calculates the arrival times of requests in an open loop: an endless sequence that depends only
+ * on the kind, the rate and the seed. Records when each request arrived, began and ended
+ * (docs/reference/kfdreplay.md).
  *
  * Threads: any, one at a time for each struct. Times are model time, in ns from the start of the
  * run.
@@ -29,7 +30,7 @@ struct arrivals_gaps {
 struct arrivals {
 	enum arrivals_kind kind;
 	double gap_ns;			  /* mean distance; bursty: within the bursts */
-	double at_ns;			  /* last arrival; bursty: without the pauses */
+	double at_ns;			  /* time of the last arrival; bursty: pauses not counted */
 	uint64_t state;			  /* of the random numbers */
 	const struct arrivals_gaps *gaps; /* recorded: not owned, must outlive this struct */
 	size_t next;			  /* recorded: index of the next gap */

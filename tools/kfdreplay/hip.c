@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * struct rt_api through HIP: a stream, hipModuleLaunchKernel for a dispatch, hipMemcpyAsync for a
- * copy.
+ * Implements struct rt_api with HIP: one stream, hipModuleLaunchKernel for a dispatch,
+ * hipMemcpyAsync for a copy.
  *
  * The library is loaded at run time, in the newest version that is installed, and called without
  * its headers: handles are pointers, and the functions used here have the same parameters from HIP
@@ -74,7 +74,8 @@ static void find(struct rt *rt, const char *name, void *out, int status)
 	})
 #define HIP(rt, name, types, ...) check(rt, HIP_ERROR(rt, name, types, __VA_ARGS__), #name)
 
-/* Releases `what` by HIP's function `name`, without an error; does nothing if either is missing. */
+/* Releases `what` by HIP's function `name` and ignores errors. Does nothing if `what` is NULL or
+ * the library has no such function. */
 static void release(struct rt *rt, const char *name, void *what)
 {
 	void *symbol = what ? dlsym(rt->hip->library, name) : NULL;
@@ -243,7 +244,7 @@ static void launch(struct rt *rt, const struct plan_op *op)
 	      "hipModuleLaunchKernel");
 }
 
-/* Starts the waiter, which waits for everything that was submitted. */
+/* Makes the waiter thread wait for everything that was submitted. */
 static bool end_by_hip(struct rt *rt)
 {
 	if (!rt->ended) {

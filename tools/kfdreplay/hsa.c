@@ -13,7 +13,8 @@
 #define RING_PACKETS 16384u /* size of the queue, the same as HIP's */
 #define PACKETS_PER_OP 2u   /* a barrier and a dispatch */
 
-/* The runtime's texts have the form "NAME: a sentence or two"; see hsa_name_length(). */
+/* Returns the runtime's text for a status, "NAME: a sentence or two". hsa_name_length() returns the
+ * length of NAME. */
 static const char *hsa_name(hsa_status_t status)
 {
 	const char *text = NULL;
@@ -439,7 +440,7 @@ static uint64_t publish_dispatch(struct rt *rt, const struct plan_op *op, hsa_fe
 	return publish(rt, &packet);
 }
 
-/* Takes the next unused link signal of the request, with value 1. */
+/* Sets the next unused link signal of the request to 1 and returns it. */
 static hsa_signal_t next_link(struct rt *rt)
 {
 	hsa_signal_t link = rt->hsa.links[rt->hsa.links_used++];

@@ -206,7 +206,8 @@ static bool parse_arrivals(const char *text, struct arguments *a)
 	return strncmp(text, FILE_PREFIX, strlen(FILE_PREFIX)) == 0 && *a->arrivals_file;
 }
 
-/* Returns NULL if the value is valid, else a description of the valid values. */
+/* Stores the value of an option in *a. Returns NULL, or a description of the valid values if the
+ * value is not valid. */
 static const char *take_option(int option, const char *value, struct arguments *a)
 {
 	uint64_t number = 0;
@@ -279,7 +280,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 			printf("%s\n%s", usage_line, help_text);
 			return EXIT_SUCCESS;
 		}
-		/* The file of --json is its next argument, unless that is an option. */
+		/* The argument after --json is its file, unless that argument is an option. */
 		if (option == 'j' && !optarg && optind < argc &&
 		    (argv[optind][0] != '-' || !argv[optind][1]))
 			optarg = argv[optind++];

@@ -79,7 +79,8 @@ struct plan {
 };
 
 /* Makes a plan for a GPU with that number of compute units. Returns 0, -ENOMEM, or -EINVAL if
- * compute_units is 0 or above 65535, or the trace has no request. Ended by plan_free(). */
+ * compute_units is 0 or above 65535, or the trace has no request. The caller frees *out by
+ * plan_free(). */
 int plan_make(const struct trace *trace, uint32_t compute_units, struct plan *out);
 void plan_free(struct plan *plan);
 

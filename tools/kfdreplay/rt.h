@@ -5,8 +5,8 @@
  * For each request the caller calls request_begin(), then submit() for each of its operations in
  * order, then request_end(), then wait() until the request is complete.
  *
- * Errors: whatever fails ends the process with one sentence and its exit code: 77 if there is no
- * GPU, no such runtime, or no code object for the GPU.
+ * Errors: any failure ends the process with one sentence and an exit code: 77 if there is no GPU,
+ * no such runtime, or no code object for the GPU; 2 for an unknown device; otherwise 1.
  *
  * Threads: the caller's only.
  */
@@ -50,13 +50,14 @@ struct rt_hsa {
 	uint64_t kernel_object;
 	uint32_t kernarg_bytes, private_bytes;
 
-	hsa_signal_t done;   /* end of the request; the host waits for it */
-	hsa_signal_t *links; /* between two operations of a request; only the GPU waits for them */
+	hsa_signal_t done; /* end of the request; the host waits for it */
+	/* signals between two operations of a request; only the GPU waits for them */
+	hsa_signal_t *links;
 	size_t link_count;
 
 	/* State of the current request. */
 	size_t links_used;
-	bool linked, after_copy; /* the last operation completes last_link; it is a copy */
+	bool linked, after_copy; /* the last operation: completes last_link; is a copy */
 	hsa_signal_t last_link;	 /* completion signal of the last operation */
 	struct rt_mark {
 		uint64_t packet;     /* kernel: index of its packet in the queue */
@@ -75,7 +76,7 @@ struct rt {
 	const struct plan *plan;
 	const struct plan_request *request;
 	size_t submitted; /* number of operations submitted so far */
-	bool ended;	  /* its end was requested, so wait() will report it */
+	bool ended;	  /* its end is submitted, so wait() will report it */
 
 	struct rt_hsa hsa;
 	struct rt_hip *hip;
@@ -86,9 +87,10 @@ struct rt_api {
 	/* Initialises the runtime for one device. Sets compute_units and gpu_name, from which the
 	 * caller makes the plan. */
 	void (*open)(struct rt *rt, unsigned device);
-	/* Creates queue, memory and kernel for the plan. count: also makes the cells. */
+	/* Creates queue, memory and kernel for the plan. count: also allocates the cells, in which
+	 * each workgroup counts its executions. */
 	void (*prepare)(struct rt *rt, const struct plan *plan, bool count);
-	/* Releases everything. Not with a current request. */
+	/* Releases everything. Must not be called during a request, except after stop_queue(). */
 	void (*close)(struct rt *rt);
 	/* Gives up the current request. With HSA: destroys the queue, so that operations that have
 	 * not run yet never run. With HIP that is not possible; they end with the process. Only
@@ -100,7 +102,7 @@ struct rt_api {
 	 * is full and nothing was done (HIP waits itself instead). */
 	bool (*submit)(struct rt *rt);
 	/* To be called after the last operation, or after any operation if the rest of the request
-	 * is given up. Returns false as above. */
+	 * is given up. Returns false if the ring is full and nothing was done. */
 	bool (*request_end)(struct rt *rt);
 	/* Waits for the end of the request, for timeout_ns of wall time (up to 1 ms longer).
 	 * Returns true if the request is complete. */

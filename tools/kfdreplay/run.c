@@ -61,7 +61,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns @limit, but after a signal at most GRACE_NS after that. */
+/* Returns `limit`; if a signal has arrived, at most the time GRACE_NS after the signal. */
 static uint64_t unless_stopped(struct runner *r, uint64_t limit)
 {
 	return stopped(r) ? min_u64(limit, r->stop_ns + GRACE_NS) : limit;
@@ -199,7 +199,8 @@ static bool serve(struct runner *r, const struct plan_request *request)
 	return true;
 }
 
-/* Lets the request that is not complete at the end of the window finish, or cuts it off. */
+/* Waits for the request that is not complete at the end of the window. Stops the queue if the
+ * request has not finished by drain_limit_ns(). */
 static void give_up(struct runner *r)
 {
 	const struct plan_request *request = r->under_way;
