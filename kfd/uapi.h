@@ -264,8 +264,9 @@ struct kfdabi_dbg_trap {
 		} set_flags;
 		struct {
 			uint64_t exception_mask; /* in: to be cleared, out: raised */
-			uint32_t gpu_id;	 /* out; also for an exception of a queue */
-			uint32_t queue_id;	 /* out */
+			/* out; set also if the exception is one of a queue */
+			uint32_t gpu_id;
+			uint32_t queue_id; /* out */
 		} query_event;
 		struct {
 			uint64_t info_ptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Clients, their gangs, and the node entries where they have work; the functions that report
+/* Keeps the clients and their gangs, and implements the functions by which the caller reports
  * events. Decisions are made in decide.c. */
 #include <errno.h>
 #include <stdlib.h>

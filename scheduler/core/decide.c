@@ -423,7 +423,7 @@ static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, stru
 		return false;
 	timer_set(core, gang, next);
 	if (gang->held != was_held)
-		gang_queue(core, gang); /* evaluate again: when does the new state end? */
+		gang_queue(core, gang); /* again, to find when the new state ends */
 	return true;
 }
 

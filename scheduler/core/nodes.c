@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GPUs, the node entries of tenants on them, their lists of clients, and the policies of nodes. */
+/* Keeps the GPUs, their node entries with the lists of clients, and the policies of nodes. */
 #include "scheduler/core/policy_ops.h"
 
 /* ---- policies of nodes ---- */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Contention of a gang under the policies of its nodes (policy_NAME.c), and what is learned of
- * requests and of gaps in more urgent work. */
+/* Evaluates the contention of a gang under the policies of its nodes (policy_NAME.c). Learns the
+ * durations of requests and of gaps in more urgent work, and calculates the hold-over. */
 #include "scheduler/core/policy_ops.h"
 
 #define KNOWN 4u /* number of requests after which their duration counts as known */
