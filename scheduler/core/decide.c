@@ -195,8 +195,8 @@ static bool gets_its_share(struct core *core, struct gang *gang, uint32_t percen
 }
 
 /* Returns true if the gang, which is uncontended, stays on hold until the time of the highest
- * expected gain, or until its turn. waits: it waited for its turn before, and turn_ends() has not
- * ended the wait. */
+ * expected gain, or until its turn. waits: the gang already waits for its turn, and turn_ends() has
+ * not ended that wait. */
 static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint64_t now,
 			 uint64_t *next)
 {

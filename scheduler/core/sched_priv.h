@@ -36,8 +36,9 @@ struct core_node {
 	uint64_t starved_ns; /* last time when gangs here were released by the starvation bound;
 				0: never */
 	/* Bit p of `urgent`: a client that can preempt is on the GPU with work, in a gang of
-	 * priority p. Bit p of `working`: a client has work in such a gang, suspended or not. A
-	 * client of a group counts here if any client of the group is active or has work. */
+	 * priority p. Bit p of `working`: a client in a gang of priority p has work here, suspended
+	 * or not. A client of a group counts here if any client of the group is active or has
+	 * work. */
 	uint32_t urgent, working;
 	/* Number of clients for which each bit of `urgent` and of `working` is set. */
 	uint16_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];

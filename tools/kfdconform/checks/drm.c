@@ -126,7 +126,7 @@ static RULE_CHECK(gem_va_over_another_is_einval, gpu_open(&gpu))
 	CHECK_IS(va(first, AMDGPU_VA_OP_MAP, address), 0);
 	CHECK_IS(va(second, AMDGPU_VA_OP_MAP, address + PAGE), -EINVAL);
 	CHECK_IS(va(99, AMDGPU_VA_OP_MAP, address), -ENOENT);
-	/* The GPU sees the memory at this address in the KFD process. */
+	/* The mapping also counts for KFD: a queue of the process can write to this address. */
 	at->value = 1;
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)(uintptr_t)address);

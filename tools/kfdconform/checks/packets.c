@@ -150,7 +150,7 @@ static void add_write(struct packets *packets, const volatile void *address, uin
 	add(packets, value);
 }
 
-/* Appends a packet after which only the XCCs of this mask execute the following dwords. */
+/* Appends a PRED_EXEC packet: only the XCCs in the mask execute the next `dwords` dwords. */
 static void add_pred_exec(struct packets *packets, uint32_t xccs, uint32_t dwords)
 {
 	add(packets, PRED_EXEC);

@@ -43,7 +43,7 @@ void scripted_start(struct scripted_child *scripted, const char *steps);
 /* Sends a command and waits for the answer, for at most 3 s. */
 int scripted_do(struct scripted_child *scripted, char step);
 /* Sends the commands of a string such as "S E P=1", one by one. The answer to each must be the
- * number behind it, or else 0. */
+ * number behind "=", or 0 if there is none. */
 #define STEPS(scripted, steps) scripted_steps(__FILE__, __LINE__, scripted, steps)
 void scripted_steps(const char *file, int line, struct scripted_child *scripted, const char *steps);
 /* Sends a command and does not wait for the answer. */
