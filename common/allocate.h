@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for a program that can end at any time, such as kfdsched: if there is none, the process
- * ends with a line on stderr and exit code 1, so that no caller handles a lack of memory. What the
- * driver, the daemon and the terminal hold for the process ends with it; a private directory in
- * TMPDIR stays. Not for the daemon, and not for libraries that are loaded into other programs.
+ * Allocates memory for programs that may end at any time, such as kfdsched. If memory is short, the
+ * process ends with a line on stderr and exit code 1, so callers need not handle a failed
+ * allocation. What the driver, the daemon and the terminal keep for the process is released when it
+ * ends; a private directory in TMPDIR is not removed. Not for the daemon, and not for libraries
+ * that are loaded into other programs.
  *
  * Threads: any. Ownership: the caller frees the memory by free().
  */
@@ -14,7 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Returns `memory`, the result of a function that returns NULL if there is no memory. */
+/* Returns `memory`, the result of an allocation. If it is NULL, prints "out of memory" on stderr
+ * and ends the process with exit code 1. */
 static inline void *allocated(void *memory)
 {
 	if (memory)
@@ -23,14 +25,16 @@ static inline void *allocated(void *memory)
 	exit(EXIT_FAILURE);
 }
 
-/* Returns room for `count` elements of `size` bytes, all 0. */
+/* Allocates an array of `count` elements of `size` bytes each, all 0. Ends the process if memory is
+ * short, as allocated() does. */
 static inline void *allocate(size_t count, size_t size)
 {
 	return allocated(calloc(count ? count : 1, size));
 }
 
-/* Returns the list, moved if necessary, with room for one element more than `count`. `room`:
- * elements for which it has room. */
+/* Makes room for one more element behind the `count` elements of the list, which are of `size`
+ * bytes each. *room is the number of elements that fit in the list now; it is doubled if necessary.
+ * Returns the list, which may have moved. */
 static inline void *allocate_next(void *list, size_t count, size_t *room, size_t size)
 {
 	if (count < *room)

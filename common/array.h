@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the array with room for at least `count` elements of this size, the added ones zero, and
- * sets *room; NULL if memory is short, and the array stays as it is. */
+/* Grows the array, if necessary, so that at least `count` elements of `size` bytes fit; added
+ * elements are zero. *room is the number of elements that fit, and is updated. Returns the array,
+ * which may have moved; or NULL if memory is short, and then the array and *room are unchanged. */
 static inline void *array_with_room(void *array, size_t *room, size_t count, size_t size)
 {
 	size_t more = *room ? 2 * *room : 16;
@@ -26,8 +27,8 @@ static inline void *array_with_room(void *array, size_t *room, size_t count, siz
 	return bigger;
 }
 
-/* Gives the array, of which `room` is the number of elements that it has room for, room for `count`
- * (above 0). Returns 0 or -ENOMEM. */
+/* Grows `array`, if necessary, so that at least `count` (above 0) elements fit. `room` is a
+ * variable with the number of elements that fit. Updates both. Returns 0 or -ENOMEM. */
 #define ARRAY_GROW(array, room, count)                                                             \
 	({                                                                                         \
 		size_t room_ = (room);                                                             \

@@ -10,7 +10,7 @@
 #define PARAMETER "/sys/module/amdgpu/parameters/cwsr_enable"
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define NODES_MAX 256
-#define PROPERTIES 8192 /* bytes of a node's properties: lines of "name value" */
+#define PROPERTIES 8192 /* size of a buffer for a node's properties file */
 
 static int read_file(const char *path, char *text, size_t size)
 {
@@ -25,8 +25,8 @@ static int read_file(const char *path, char *text, size_t size)
 	return n < 0 ? -EIO : 0;
 }
 
-/* Reads the gpu_id of a node, which is "0" for a CPU. Returns 0 or a negative errno; -ENOENT: there
- * is no such node. A node that a device cgroup hides cannot be read. */
+/* Reads the gpu_id of a topology node as text, which is "0" for a CPU. Returns 0; -ENOENT if there
+ * is no such node; or another negative errno, for example for a node that a device cgroup hides. */
 static int gpu_of(int node, char gpu_id[16])
 {
 	char path[96];

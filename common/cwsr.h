@@ -18,7 +18,7 @@
 #define CWSR_WHY 96 /* bytes of a reason */
 
 /* Returns true if waves cannot be saved on one of the GPUs that this process is allowed to see, and
- * writes the reason to `why`. Returns false also if that cannot be found out. */
+ * writes the reason to `why`. Also returns false if the driver does not show whether they can. */
 bool cwsr_is_missing(char why[static CWSR_WHY]);
 
 #endif

@@ -5,7 +5,8 @@
 
 /* Sends the file descriptor. Returns 0 or a negative errno. */
 int fd_send(int socket, int fd);
-/* Returns the received file descriptor, or -1 if there is none or the other end is closed. */
+/* Receives a message of fd_send(). Returns the file descriptor in it, or -1 if it has none, if the
+ * other end is closed, or if recvmsg(2) fails. */
 int fd_receive(int socket);
 
 #endif

@@ -3,11 +3,11 @@
 
 #define FIRST_NS 8192u			   /* upper end of the first bucket */
 #define LONGEST_NS UINT64_C(3600000000000) /* an hour */
-#define KNOWN 4u			   /* number of gaps from which on they are used */
+#define KNOWN 4u			   /* fewest gaps from which a hold-over is calculated */
 #define COST_SHIFT 3			   /* weight of a new duration: 1/8 */
 #define MISSED_MAX 64u			   /* missed gaps in a row after which costs are halved */
-/* Number of gaps after which the counts are halved: a gap that occurs once in fifty is still known,
- * and a change of the gaps shows within as many. */
+/* Number of gaps after which all counts are halved. A gap that occurs once in fifty stays known,
+ * and a change of the gaps shows within this number of gaps. */
 #define MOST 128u
 
 /* Returns the lower end of a bucket, in ns. */
@@ -79,7 +79,8 @@ void gaps_missed(struct gaps *gaps, bool missed, uint64_t *suspend_ns, uint64_t 
 	*resume_ns -= *resume_ns / 2;
 }
 
-/* Returns the gain of a release when `left_ns` of the gap are left, in ns; can be negative. */
+/* Returns what is gained, in ns, if the gang (processes held together) is released when `left_ns`
+ * of the gap are left: the time for which it runs, less the costs. Can be negative. */
 static int64_t gain(uint64_t left_ns, const struct gaps_costs *costs)
 {
 	int64_t ran = (int64_t)left_ns - (int64_t)costs->resume_ns;
@@ -88,7 +89,8 @@ static int64_t gain(uint64_t left_ns, const struct gaps_costs *costs)
 	return (ran > 0 ? ran : 0) - (int64_t)costs->others_ns - (int64_t)costs->weight * late;
 }
 
-/* Returns the gain over all gaps in these buckets (bits), if the hold-over is hold_ns. */
+/* Returns the sum of gain() over all gaps in the buckets whose bits are set in `buckets`, if the
+ * gang is released hold_ns after the begin of a gap. */
 static int64_t gain_of(const struct gaps *gaps, uint64_t buckets, uint64_t hold_ns,
 		       const struct gaps_costs *costs)
 {
@@ -102,8 +104,9 @@ static int64_t gain_of(const struct gaps *gaps, uint64_t buckets, uint64_t hold_
 	return sum;
 }
 
-/* Returns the best hold-over (gaps.h). Tries only the ends of the known buckets, because a longer
- * hold-over is worth trying only if it outlasts all gaps of one more bucket. */
+/* Returns the hold-over with the highest expected gain (gaps.h). Tries only the upper ends of
+ * buckets that contain gaps, because a longer hold-over is better only if it outlasts all gaps of
+ * one more bucket. */
 uint64_t gaps_hold_ns(const struct gaps *gaps, const struct gaps_costs *real)
 {
 	const struct gaps_costs costs = {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Each doubling has SUB buckets of equal width: the bucket of a value is given by its highest bit
- * and by the SUB_BITS bits below that. */
+/* Each range from 2^n to 2^(n+1) has SUB buckets of equal width: the bucket of a value is given by
+ * its highest bit and by the SUB_BITS bits below that. */
 #define SUB_BITS 5u
 #define SUB (1u << SUB_BITS)
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram of durations with logarithmic buckets: 32 for each doubling, so a value that is read
- * back is at most 3.2 % too large. Exact below 32. No allocation.
+ * A histogram of durations with 32 buckets for each power of two, so a value that is read back is
+ * at most 3.2 % too large; values below 32 are exact. Allocates nothing.
  *
- * Two states of the same histogram at different times can be subtracted (hist_subtract()), which
- * gives the values of the time in between from cumulative counts. Threads: none; the caller
- * serialises all calls.
+ * If a histogram only grows, hist_subtract() of an earlier state from a later one gives the values
+ * that were added in between. Threads: none; the caller serialises all calls.
  */
 #ifndef KFDSHIM_COMMON_HISTOGRAM_H
 #define KFDSHIM_COMMON_HISTOGRAM_H
@@ -23,11 +22,12 @@ struct hist {
 
 /* Adds a value. */
 void hist_add(struct hist *h, uint64_t value);
-/* Return the bucket of a value, and the largest value of a bucket. */
+/* hist_bucket() returns the index of the bucket of a value, hist_bucket_upper() the largest value
+ * of a bucket. */
 unsigned hist_bucket(uint64_t value);
 uint64_t hist_bucket_upper(unsigned bucket);
-/* Returns the value that the share `p` (0..1) of the values does not exceed, to the precision of
- * the buckets; 0: the histogram is empty. */
+/* Returns the value that the share `p` (0..1) of all values does not exceed, rounded up to the end
+ * of its bucket but not above the largest value. Returns 0 if the histogram is empty. */
 uint64_t hist_percentile(const struct hist *h, double p);
 /* Adds all values of *more to *h. */
 void hist_add_all(struct hist *h, const struct hist *more);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values as JSON. A histogram is {"count":N,"sum":S,"max":M,"buckets":[[upper,count],...]}, without
- * the empty buckets; a text from an untrusted source is a string of valid UTF-8. Threads: any.
+ * Converts values to JSON and back. A histogram is {"count":N,"sum":S,"max":M,"buckets":
+ * [[upper,count],...]}, without the empty buckets; a text from an untrusted source becomes a string
+ * of valid UTF-8. Threads: any.
  */
 #ifndef KFDSHIM_COMMON_JSON_UTIL_H
 #define KFDSHIM_COMMON_JSON_UTIL_H
@@ -13,7 +14,7 @@
 
 #include "common/histogram.h"
 
-/* Returns a number, or null if it is not known; a new reference. */
+/* Returns a JSON number, or JSON null if `known` is false; a new reference. */
 static inline json_t *json_number(bool known, int64_t value)
 {
 	return known ? json_integer(value) : json_null();
@@ -21,19 +22,20 @@ static inline json_t *json_number(bool known, int64_t value)
 
 /* Returns the histogram as JSON, a new reference; NULL: memory is short. */
 json_t *hist_to_json(const struct hist *h);
-/* Reads a histogram from JSON. Returns 0, or -EINVAL if it is none; *out is changed in both
- * cases. */
+/* Reads a histogram from JSON. Returns 0, or -EINVAL if the JSON is no histogram; *out is changed
+ * in both cases. */
 int hist_from_json(const json_t *json, struct hist *out);
 
-/* Returns a JSON string, a new reference. If the text is no UTF-8, the bytes in it that are not
- * ASCII become '?'. NULL: memory is short. */
+/* Converts a text to a JSON string. If the text is not valid UTF-8, each byte that is not ASCII
+ * becomes '?'. Returns a new reference, or NULL if memory is short. */
 json_t *plain_json(const char *text);
-/* As plain_json(), but JSON null for an empty text and for NULL. */
+/* As plain_json(), but returns JSON null if the text is NULL or empty. */
 json_t *plain_or_null(const char *text);
-/* Prints as json_dumpf(), in ASCII only: other characters are escaped, so that names keep their
- * value and a terminal cannot obey or hide a part of them. */
+/* Prints the JSON by json_dumpf(), in ASCII only: other characters are escaped. So names keep their
+ * value, and a terminal cannot obey or hide a part of them. Returns 0, or -1 on an error. */
 int plain_json_print(const json_t *json, FILE *out, size_t flags);
-/* Applies plain_text() to all strings in the JSON, but not to keys. */
+/* Replaces by '?', as plain_text() does, what a terminal obeys or hides in all strings of the JSON,
+ * but not in keys. */
 void plain_json_strings(json_t *json);
 
 #endif

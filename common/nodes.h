@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The number of GPUs of a machine (KFD nodes: a GPU, or a partition of one) that every part of this
- * project supports; eight MI300X in mode CPX are 64. A part that finds more of them reports that
- * once. And a set of GPUs, by numbers below the maximum that the user of the set assigns.
+ * Defines the largest number of GPUs (KFD nodes: a GPU, or a partition of one) that all parts of
+ * this project support; eight MI300X in mode CPX are 64. A program that finds more GPUs reports
+ * that once. Also defines a set of GPUs, for which the caller numbers the GPUs itself.
  *
  * Pure. Threads: the caller serialises changes of a set.
  */
@@ -29,7 +29,7 @@ static inline bool node_set_has(const struct node_set *set, uint32_t n)
 	return set->words[n / NODE_SET_WORD] >> (n % NODE_SET_WORD) & 1;
 }
 
-/* Adds `n` to the set, or removes it. */
+/* Adds `n` to the set if `in` is true, else removes it. */
 static inline void node_set_put(struct node_set *set, uint32_t n, bool in)
 {
 	uint64_t *word = &set->words[n / NODE_SET_WORD];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of the processes of kfdsched and kfdschedd (/proc/PID/comm). These processes have /dev/kfd
- * open but no work on a GPU, so the command does not list them as users of a GPU. The daemon sets
- * its processes' names from here, so that none can be missing in the list.
+ * open but no work on a GPU, so kfdsched does not list them as users of a GPU. The daemon names its
+ * processes by these constants, so that the list misses none of them.
  */
 #ifndef KFDSHIM_COMMON_OWN_NAMES_H
 #define KFDSHIM_COMMON_OWN_NAMES_H

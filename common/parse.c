@@ -14,8 +14,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads the digits at the beginning of the text; *out is 0 without any. Returns the text behind;
- * NULL: the number does not fit. */
+/* Parses the digits at the beginning of the text to *out, which is 0 if there are none. Returns the
+ * text behind the digits, or NULL if the number does not fit in 64 bits. */
 static const char *read_digits(const char *text, uint64_t *out)
 {
 	*out = 0;
@@ -45,8 +45,8 @@ static const struct suffix *find_suffix(const struct suffix *suffixes, size_t n,
 	return NULL;
 }
 
-/* Returns the value of the digits of a decimal fraction, multiplied by factor. Works from the last
- * digit to the first, so that only what is below 1 is lost. */
+/* Returns the decimal fraction 0.DIGITS multiplied by factor, rounded down. Works from the last
+ * digit to the first, so that the intermediate values lose only what is below 1. */
 static uint64_t fraction_of(const char *digits, size_t n, uint64_t factor)
 {
 	uint64_t value = 0;

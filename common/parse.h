@@ -3,12 +3,12 @@
  * The common grammar of numbers, times and sizes in the environment of a workload, in the
  * configuration file and in options of the command:
  *
- *	NUMBER  = digits, with a decimal fraction: "20", "1.5", ".5"
- *	time    = NUMBER, blanks or none, and one of us, ms, s
- *	size    = NUMBER, blanks or none, and one of K, M, G, T (powers of 1024), or none: bytes
+ * 	NUMBER  = digits, with a decimal fraction: "20", "1.5", ".5"
+ * 	time    = NUMBER, blanks or none, and one of us, ms, s
+ * 	size    = NUMBER, blanks or none, and one of K, M, G, T (powers of 1024), or none: bytes
  *
- * Each function parses a whole text. It returns true if the text is of that kind and the value fits
- * in 64 bits; else *out stays as it is. A fraction of a unit of the result is cut off.
+ * Each function parses a whole text. It returns true if the text has that form and the value fits
+ * in 64 bits; otherwise it returns false and does not change *out. The result is rounded down.
  *
  * Pure: no locale, no allocation, no errno, because the preloaded agent uses it, too. Threads: any.
  */

@@ -18,15 +18,16 @@ enum policy {
 
 /* Parses a name. Returns 0, or -EINVAL if there is no such policy. */
 int policy_parse(const char *text, enum policy *out);
-/* Returns the name; "unknown" for a number that is none. */
+/* Returns the policy's name, or "unknown" if there is no policy with this number. */
 const char *policy_name(uint32_t policy);
 /* Returns true if the policy takes a percentage. */
 bool policy_takes_share(uint32_t policy);
-/* Returns true if the number is that of a policy and the percentage is in its range (0: none). */
+/* Returns true if there is a policy with this number and the percentage (0: none) is in its
+ * range. */
 bool policy_is_valid(uint32_t policy, uint32_t share_percent);
 /* Returns the names of all policies, separated by ", ". */
 const char *policy_names(void);
-/* Returns the names with the ranges of their percentages, for an error message. */
+/* Returns the names of all policies with the ranges of their percentages, for an error message. */
 const char *policy_usage(void);
 
 #endif

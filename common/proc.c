@@ -184,7 +184,7 @@ const char *cgroup_next(const char **text, size_t *length, bool *unified)
 		line = *text;
 		end = line + strcspn(line, "\n");
 		*text = *end ? end + 1 : end;
-		/* NUMBER:CONTROLLERS:PATH; the unified hierarchy has no controllers here */
+		/* A line is NUMBER:CONTROLLERS:PATH; that of the unified hierarchy is 0::PATH. */
 		path = memchr(line, ':', (size_t)(end - line));
 		path = path ? memchr(path + 1, ':', (size_t)(end - path - 1)) : NULL;
 		if (!path || path[1] != '/')
@@ -206,8 +206,8 @@ void cgroup_path(const char *text, char *out, size_t size)
 	while ((path = cgroup_next(&text, &length, &unified))) {
 		if (length >= size)
 			continue;
-		/* Skip "/" if there is a path already. Skip any other path if there is one other
-		 * than "/" already, except that of the unified hierarchy. */
+		/* "/" is used only if there is nothing else. Of the other paths that of the unified
+		 * hierarchy is used, else the first. */
 		if (length == 1 ? out[0] != '\0' : !unified && out[0] && out[1])
 			continue;
 		memcpy(out, path, length);

@@ -13,10 +13,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads a file in /proc/PID, or /proc/self if `pid` is 0, NUL-terminated, as far as it fits. Returns the number of bytes or a
- * negative errno; the text is empty then. */
+/* Reads the file `name` in /proc/PID (`pid` 0: /proc/self) to `text`, NUL-terminated, as far as it
+ * fits. Returns the number of bytes, or a negative errno; the text is empty then. */
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size);
-/* Copies the name of a process or thread, in plain ASCII; empty: it is gone. */
+/* Copies the name (comm) of a process or thread, in plain ASCII, to `out`, which is empty if there
+ * is no such process. */
 void proc_comm(pid_t pid, char out[static 16]);
 
 /* ---- stat ---- */
@@ -27,35 +28,36 @@ struct proc_stat {
 	bool kernel_thread;   /* PF_KTHREAD is set in its flags */
 	bool ending;	      /* PF_EXITING is set: it exits, but may not be a zombie yet */
 	uint64_t cpu_ticks;   /* time in user and kernel mode, in ticks */
-	uint64_t child_ticks; /* such time of the children that it has waited for, in ticks */
+	uint64_t child_ticks; /* the same of the children that it has waited for */
 	uint64_t started;     /* ticks since boot; identifies a process together with its PID */
-	uint64_t stack;	      /* address of the begin of its stack, which is another after an
-				 exec; 0: not readable */
+	uint64_t stack; /* start address of its stack, which an exec changes; 0: not readable */
 };
 
-/* Reads the stat of a process or thread. A tick is 1 s / sysconf(_SC_CLK_TCK). Returns false if
- * this PID namespace has none with that number; all of *out is 0 then. */
+/* Reads /proc/PID/stat of a process or thread. A tick is 1 s / sysconf(_SC_CLK_TCK). Returns false
+ * if this PID namespace has no process or thread with this number; all of *out is 0 then. */
 bool proc_stat(pid_t pid, struct proc_stat *out);
 
 /* ---- status ---- */
 
 #define PROC_STATUS_BYTES 4096 /* size of a buffer for the text */
 
-/* Reads the text, NUL-terminated, without the line "Groups:", which the process can make as long as
- * it likes; the rest fits. Returns 0 or a negative errno. */
+/* Reads /proc/PID/status to `text`, NUL-terminated. Omits the line "Groups:", because a process can
+ * make it very long; the rest fits in PROC_STATUS_BYTES. Returns 0 or a negative errno. */
 int proc_status_read(pid_t pid, char *text, size_t size);
-/* Reads the text from the open file of a process's status, as proc_status_read(). */
+/* As proc_status_read(), but reads from `fd`, an open status file. */
 int proc_status_read_from(int fd, char *text, size_t size);
-/* Returns what follows @key (as "\nTgid:") in such a text; NULL: there is no such line. */
+/* Returns the text behind @key (such as "\nTgid:") in the text of a status file, or NULL if there
+ * is no such line. */
 const char *proc_status_field(const char *text, const char *key);
-/* Returns the first number behind @key in the status of a process or thread; 0: it cannot be
+/* Returns the first number behind @key in the status of a process or thread, or 0 if it cannot be
  * read. */
 pid_t proc_status_number(pid_t pid, const char *key);
 
 #define PROC_NS_LEVELS_MAX 33 /* the kernel allows 32 nested PID namespaces */
 
-/* Writes the numbers that a process or thread has in each PID namespace, from this process's one to
- * its own. Returns how many; 0: the kernel does not report them. */
+/* Writes to `out` the PIDs that a process or thread has in each PID namespace, from the namespace
+ * of this process to its own, as `text`, its status, reports them. Returns their number, or 0 if
+ * the kernel does not report them. */
 unsigned proc_status_ns_pids(const char *text, pid_t out[static PROC_NS_LEVELS_MAX]);
 
 /* ---- ns ---- */
@@ -63,8 +65,8 @@ unsigned proc_status_ns_pids(const char *text, pid_t out[static PROC_NS_LEVELS_M
 /* Number of the initial PID namespace (PROC_PID_INIT_INO). */
 #define PROC_FIRST_PID_NAMESPACE 4026531836u
 
-/* Returns the number of a process's namespace of a kind ("pid", "user", ...); pid 0: of this
- * process. Returns 0 with errno set if the process is gone, or must not be read. */
+/* Returns the inode number of a process's namespace of a kind ("pid", "user", ...); `pid` 0: of
+ * this process. Returns 0 with errno if the process is gone, or this process may not read it. */
 uint64_t proc_namespace(pid_t pid, const char *kind);
 
 /* ---- cgroup: the text of the file ---- */
@@ -72,33 +74,34 @@ uint64_t proc_namespace(pid_t pid, const char *kind);
 #define CGROUP_ID 64u /* digits of a container id */
 
 /*
- * Copies the path in the unified hierarchy to `out`; if that hierarchy is not used (path "/"), the
- * first path other than "/" that a controller has. Empty: there is none, or it does not fit in
- * `size` bytes.
+ * Copies the path of a process's cgroup to `out`, from the text of /proc/PID/cgroup: the path in
+ * the unified hierarchy. If that is not used (its path is "/"), the first path of a controller that
+ * is not "/". Skips paths that do not fit in `size` bytes; `out` is empty if no path is left.
  */
 void cgroup_path(const char *text, char *out, size_t size);
 
-/* Copies the container id that a cgroup's path contains to `out`: container runtimes name the
- * cgroup by an id of 64 hexadecimal digits. Of several ids it is the innermost. Empty: there is
- * none. */
+/* Copies the container id in a cgroup's path to `out`: container runtimes name the cgroup by an id
+ * of 64 hexadecimal digits. If there are several, copies the last, innermost one. `out` is empty if
+ * there is none. */
 void cgroup_container_id(const char *path, char out[static CGROUP_ID + 1]);
 
-/* Returns the path in the next line of the text, without a NUL, and its *length, and moves *text
- * behind that line. *unified: the line is that of the unified hierarchy. Returns NULL at the
- * end. */
+/* Returns the path in the next line of the text, which is not NUL-terminated, and sets *length to
+ * its length. Moves *text behind that line. *unified: the line is that of the unified hierarchy.
+ * Returns NULL at the end of the text. */
 const char *cgroup_next(const char **text, size_t *length, bool *unified);
 
 /* ---- maps ---- */
 
 /*
- * Searches for a mapped file whose name, without directories, begins with `name` (a library's
- * version can follow). Reads the whole text, which has a line for each mapping, so this is not for
- * frequent use. Returns 1: there is one; 0: there is none; or a negative errno if the process
- * cannot be read, which is -ESRCH also for a process without memory (a zombie, a kernel thread).
+ * Searches /proc/PID/maps for a file whose name, without directories, begins with `name` (a
+ * library's version can follow). Reads the whole text, which has a line for each mapping, so this
+ * is not for frequent use. Returns 1 if there is one, 0 if there is none, or a negative errno if
+ * the process cannot be read, which is -ESRCH also for a process without memory (a zombie, a kernel
+ * thread).
  *
- * path: on success the path of the file in the process's mount namespace; of several files that
- * with the highest address, which is usually the one that was loaded first. NULL, with size 0: not
- * needed. Not changed if there is no such file.
+ * `path` receives the path of the file in the process's mount namespace; of several files that with
+ * the highest address, which is usually the one that was loaded first. NULL, with `size` 0: the
+ * path is not needed. Not changed if there is no such file.
  */
 int proc_maps_find(pid_t pid, const char *name, char *path, size_t size);
 

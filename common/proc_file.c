@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #define LOOKUPS_MAX 8u /* searches in lists of mounts for one process */
-/* Bytes of a list of mounts that are read. Limited, because a user can make very many mounts in a
- * mount namespace of its own. */
+/* Largest number of bytes that are read of a list of mounts. Limited, because a user can make very
+ * many mounts in a mount namespace of its own. */
 #define MOUNTS_MAX (1u << 20)
 
 /* The fields of a line of /proc/PID/mountinfo that are needed here. */
@@ -41,8 +41,9 @@ static bool parse_mount(const char *line, struct mount *out)
 	return true;
 }
 
-/* Searches the file `list` for the mount with this number, or, if `like` is not NULL, for one of
- * the same file system. */
+/* Searches the file `list`, a mountinfo file, for the mount with this number, or, if `like` is not
+ * NULL, for a mount of the same file system as `like`. Returns true, and writes the mount to *out,
+ * if there is one. */
 static bool find_mount(const char *list, uint64_t id, const struct mount *like, struct mount *out)
 {
 	FILE *f = fopen(list, "re");
@@ -80,7 +81,7 @@ static bool is_served_by_kernel(const struct mount *mount)
 	       find_mount("/proc/self/mountinfo", 0, mount, &own);
 }
 
-/* Returns true if the file of this fd is on a trusted file system. */
+/* Returns true if the file of this fd is on a trusted file system (is_served_by_kernel()). */
 static bool is_trusted(struct proc_files *files, int fd, const struct statx *file)
 {
 	struct mount mount;
@@ -93,8 +94,8 @@ static bool is_trusted(struct proc_files *files, int fd, const struct statx *fil
 	if (files->lookups++ >= LOOKUPS_MAX)
 		return false;
 	snprintf(list, sizeof(list), "/proc/%d/mountinfo", (int)files->pid);
-	/* A process may have left the mount namespace of its program, which can be this process's
-	 * namespace. */
+	/* Search this process's mounts, too: the process may have left the mount namespace of its
+	 * program, which can be this process's namespace. */
 	if (!find_mount(list, file->stx_mnt_id, NULL, &mount) &&
 	    !find_mount("/proc/self/mountinfo", file->stx_mnt_id, NULL, &mount))
 		return false;
@@ -107,8 +108,9 @@ static bool is_trusted(struct proc_files *files, int fd, const struct statx *fil
 	return true;
 }
 
-/* Opens the file of an O_PATH fd for reading. O_NONBLOCK, because a user may hold a lease
- * (fcntl(2)) on the file, for whose end the open would wait. */
+/* Opens the file of an O_PATH fd for reading. Returns the new fd or a negative errno. Uses
+ * O_NONBLOCK, because a user may hold a lease (fcntl(2)) on the file, and open would wait until the
+ * lease ends. */
 static int reopen(int path_fd)
 {
 	char path[64];
@@ -119,8 +121,8 @@ static int reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens the regular file of an O_PATH fd for reading, and closes path_fd. files NULL: any file
- * system is accepted. */
+/* Opens the regular file of an O_PATH fd for reading, and closes path_fd. If `files` is NULL,
+ * accepts any file system. Returns an fd or a negative errno (proc_file.h). */
 static int open_regular(struct proc_files *files, int path_fd)
 {
 	struct statx file;
@@ -155,9 +157,9 @@ int proc_files_open(struct proc_files *files, int directory, const char *name)
 	return fd < 0 ? -errno : open_regular(files, fd);
 }
 
-/* Opens (O_PATH) the first name of `*path` in the directory `fd`, closes fd, and moves *path behind
- * the name. The name is searched only if the directory is on a trusted file system. -ELOOP:
- * "..". */
+/* Opens with O_PATH the first component of `*path` in the directory `fd`, closes fd, and moves
+ * *path behind the component. Searches only a directory on a trusted file system. Returns an fd,
+ * -ELOOP if the component is "..", or another negative errno. */
 static int step(struct proc_files *files, int fd, const char **path)
 {
 	size_t length = strcspn(*path, "/");
@@ -183,7 +185,8 @@ static int step(struct proc_files *files, int fd, const char **path)
 	return rc;
 }
 
-/* Opens (O_PATH) the file with this path in the process's root directory. */
+/* Opens with O_PATH the file with this path in the process's root directory, without following
+ * links. Returns an fd or a negative errno. */
 static int walk(struct proc_files *files, const char *path)
 {
 	char root[64];

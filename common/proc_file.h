@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads files that a process of another user has chosen: behind its fds, its program, in its root
- * directory. To open such a file can have an effect (a device), can block until there is a writer
+ * directory. Opening such a file can have an effect (a device), can block until there is a writer
  * (a pipe), or can block for ever because of a process of that user (FUSE). So the file is opened
- * with O_PATH first, which does none of this, then checked, and opened for reading only if it is a
+ * with O_PATH first, which has no such effect, then checked, and opened for reading only if it is a
  * regular file on a file system that is not served by a user's process.
  *
  * Threads: any, but only one for each struct proc_files. The functions return an fd (close-on-exec,
@@ -24,7 +24,7 @@ struct proc_files {
 	pid_t pid;
 	int pin;	  /* fd on the cached mount; -1: none */
 	uint64_t mount;	  /* number of that mount */
-	unsigned lookups; /* searches in the list of mounts, which is long, so they are limited */
+	unsigned lookups; /* number of searches in lists of mounts up to now; limited */
 };
 
 /* Initialises the state; the caller has to call proc_files_end(). */
@@ -32,20 +32,21 @@ void proc_files_begin(struct proc_files *files, pid_t pid);
 /* Releases the state. */
 void proc_files_end(struct proc_files *files);
 
-/* Opens the file behind a link in the directory `directory`, which is /proc/PID or /proc/PID/fd. */
+/* Opens the file behind the link `name` in `directory`, which is /proc/PID or /proc/PID/fd. */
 int proc_files_open(struct proc_files *files, int directory, const char *name);
-/* Opens the file with this absolute path in the process's root directory. Links are not followed:
- * -ELOOP, or -ENOTDIR for a link in place of a directory. */
+/* Opens the file with this absolute path in the process's root directory. Does not follow links:
+ * returns -ELOOP if the file is one, -ENOTDIR if a directory in the path is one. */
 int proc_files_open_path(struct proc_files *files, const char *path);
-/* Returns 0 if there is a file with this path, -ENOENT if there is none, another error if that
- * cannot be found out. */
+/* Returns 0 if there is a file with this path in the process's root directory, -ENOENT if there is
+ * none, or another negative errno if the path cannot be searched. */
 int proc_files_find(struct proc_files *files, const char *path);
 
-/* Opens a regular file of a directory that the user of this program has named, on any file system.
- * Links, pipes and devices are not opened. */
+/* Opens the regular file `name` in a directory that the user of this program has chosen, on any
+ * file system. Does not open links (-ELOOP), pipes and devices (-EINVAL). */
 int plain_file_open(int directory, const char *name);
 
-/* Calls statx(2) for the attributes that the kernel has already, without asking a file server. */
+/* Calls statx(2) for the attributes that the kernel has already, without a request to a file
+ * server. */
 int proc_file_stat(int directory, const char *name, struct statx *out);
 
 #endif

@@ -3,7 +3,7 @@
  * A rate limit: an event is allowed `burst` times at once, and once in each `period_ns` in the long
  * run. The budget is the number of events that are allowed at once at present. The state is the
  * time at which the budget is full again (the generic cell rate algorithm, ITU-T I.371), so that
- * nothing has to be refilled. A budget that is all zero is full.
+ * nothing has to be refilled. A struct ratelimit that is all zero has a full budget.
  *
  * Pure: no clock. Times are nanoseconds of one clock that never goes back. Threads: the caller
  * serialises the calls for a budget.
@@ -43,7 +43,8 @@ static inline bool ratelimit_take(struct ratelimit *ratelimit, const struct rate
 	return true;
 }
 
-/* Returns true if the budget is full, so that its state can be dropped. */
+/* Returns true if the budget is full, so that the caller can drop the state and start at zero
+ * again. */
 static inline bool ratelimit_full(const struct ratelimit *ratelimit, uint64_t now)
 {
 	return ratelimit->full_ns <= now;

@@ -10,11 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes the word to `out`, in single quotes if a shell would not take it as it is. Returns false,
- * with `out` empty, if the text is empty, begins with "-" (an option), does not fit, or would be
- * shown differently on a terminal, so that a copy of it would be another name. */
+/* Writes the text as a word to `out`, in single quotes if it contains characters that a shell may
+ * interpret. Returns false, with `out` empty, if the text is empty, begins with "-" (an option),
+ * does not fit, or would be shown differently on a terminal, so that a copy of it would be another
+ * name. */
 bool shell_word(char *out, size_t size, const char *text);
-/* Returns the word, or `otherwise` if shell_word() fails: a placeholder for the user, as "USER". */
+/* Returns the word that shell_word() writes, or, if shell_word() fails, `otherwise`: a placeholder
+ * that the user replaces, such as "USER". */
 const char *shell_word_or(char *out, size_t size, const char *text, const char *otherwise);
 
 #endif

@@ -5,7 +5,7 @@
  * stderr can be a pipe without a reader, where write would raise SIGPIPE, or a full pipe, where
  * write would block the caller. In both cases the line is dropped. A pipe that is writable has room
  * for PIPE_BUF bytes, and a line is not longer than that. A small race remains: between poll and
- * write another thread can fill the pipe, or its reader can go.
+ * write another thread can fill the pipe, or its reader can close it.
  */
 #ifndef KFDSHIM_COMMON_STDERR_H
 #define KFDSHIM_COMMON_STDERR_H

@@ -17,7 +17,7 @@ static const struct {
 
 size_t plain_decode(const char *text, uint32_t *out)
 {
-	/* Smallest character that needs so many bytes; a longer encoding is invalid. */
+	/* The smallest character that needs n bytes; a longer encoding than needed is invalid. */
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	const unsigned char *at = (const unsigned char *)text;
 	size_t n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;

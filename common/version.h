@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* Prints "PROGRAM 0.1.0, commit c0b3e2a1f9d4, protocol 4" on stdout and returns true if the only
- * argument is --version; the caller should then exit with 0. A commit with "-dirty": the source
- * had changes; "unknown": the source was no git clone. */
+/* If the only argument is --version, prints "PROGRAM 0.1.0, commit c0b3e2a1f9d4, protocol 4" on
+ * stdout and returns true; the caller should then exit with 0. The commit ends with "-dirty" if the
+ * source had changes, and is "unknown" if the source was no git clone. */
 bool version_print(int argc, char **argv, const char *program);
 
 #endif

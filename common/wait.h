@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits of the programs of this project. A moment is a time of clock_ns(), in ns. ci/lint.sh
- * lists the code that waits in another way, and why. Threads: any.
+ * Functions that sleep or wait for file descriptors. A moment is a time of clock_ns(), in ns.
+ * ci/lint.sh lists the code that waits in another way, and why. Threads: any.
  */
 #ifndef KFDSHIM_COMMON_WAIT_H
 #define KFDSHIM_COMMON_WAIT_H
@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <time.h>
 
-#define WAIT_FOREVER UINT64_MAX /* a moment: no limit */
+#define WAIT_FOREVER UINT64_MAX /* as a moment: no limit */
 
-/* Returns the moment that is `ms` milliseconds away; 0 for 0, which means "do not wait";
- * WAIT_FOREVER for a negative number. */
+/* Returns the moment that is `ms` milliseconds from now; 0, which means "do not wait", if `ms` is
+ * 0; WAIT_FOREVER if it is negative. */
 uint64_t wait_end_ms(int ms);
-/* Returns the time that is left until this moment, 0 if it has passed. Not for WAIT_FOREVER. */
+/* Returns the time that is left until this moment, or 0 if it has passed. Not for WAIT_FOREVER. */
 struct timespec wait_left(uint64_t moment_ns);
 
 /* Sleeps for this time. A signal handler that runs in between does not shorten it. */
@@ -23,11 +23,11 @@ void sleep_ns(uint64_t ns);
 /* Sleeps until this moment of CLOCK_MONOTONIC. Returns 0, or -EINTR if a signal handler has run. */
 int sleep_until_ns(uint64_t moment_ns);
 
-/* Waits by poll(2) until this moment; 0: returns at once. Returns the number of fds that are
- * ready, 0 if none is, or a negative errno. A signal handler that runs in between does not end
- * the wait. */
+/* Waits by poll(2) until an fd is ready, but at most until this moment; 0: does not wait. Returns
+ * the number of fds that are ready, 0 if none is, or a negative errno. A signal handler that runs
+ * in between does not end the wait. */
 int poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
-/* As poll_until_ns(), but returns -EINTR if a signal handler has run; `revents` are not changed
+/* As poll_until_ns(), but returns -EINTR if a signal handler has run, and does not change `revents`
  * then. */
 int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 /* As poll_until_ns() for one fd; a negative fd is never ready. Returns its `revents`, 0 if it is
@@ -35,12 +35,13 @@ int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 int poll_one_ns(int fd, short events, uint64_t moment_ns);
 
 struct epoll_event;
-/* Waits by epoll_wait(2) until that moment of clock_ns(), WAIT_FOREVER, or 0: only what is ready
- * now. Returns how many fds are ready, 0: none, or a negative errno, also -EINTR. Before Linux 5.11
- * the moment is rounded up to a whole millisecond. Not for the preloaded agent (wait_epoll.c). */
+/* Waits by epoll(7) until an fd is ready, but at most until this moment; 0: does not wait. Returns
+ * the number of fds that are ready, 0 if none is, or a negative errno, also -EINTR. Before Linux
+ * 5.11 the moment is rounded up to a whole millisecond. Not in the preloaded agent
+ * (wait_epoll.c). */
 int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns);
 
-/* Returns the `revents` of an fd at present. */
+/* Returns the present `revents` of an fd, without waiting. */
 static inline int poll_now(int fd, short events)
 {
 	return poll_one_ns(fd, events, 0);

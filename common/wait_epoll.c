@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The wait of the daemon's loop. Apart from wait.c, which the preloaded agent has in it, too:
- * epoll_pwait2() is a symbol of glibc 2.35, and the agent loads in containers with 2.34. */
+/* Waits by epoll(7), for the daemon's loop. Not in wait.c, which is also a part of the preloaded
+ * agent: epoll_pwait2() is a symbol of glibc 2.35, and the agent loads in containers with 2.34. */
 #include <errno.h>
 #include <sys/epoll.h>
 

@@ -21,7 +21,8 @@ static struct kfdsched *daemon_;
 static pid_t pids[PROCESSES];
 static int count;
 
-/* Returns 0 if the process takes no further turns, because it has ended or cannot be suspended. */
+/* Handles the result of a request. Returns 1 if `error` is 0, and 0 if the process cannot take part
+ * any longer, because it has ended or cannot be suspended. Exits after any other error. */
 static int can_go_on(int error, pid_t pid)
 {
 	if (error == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libkfdsched: a client of kfdschedd for other programs, with the functions of the kfdsched
+ * libkfdsched connects a program to the daemon kfdschedd. It has the functions of the kfdsched
  * command: query the state, suspend and resume processes, set priorities of processes and policies
  * of nodes, and receive events.
  *
@@ -33,7 +33,7 @@ extern "C" {
 
 #define KFDSCHED_EVENT_BYTES 4096 /* size of a buffer that any event fits in */
 
-/* Values of kfdsched_set_priority() beside 0 to 15 (15 is the most urgent). */
+/* Values for kfdsched_set_priority() in addition to 0 to 15 (15 is the most urgent). */
 #define KFDSCHED_PRIORITY_NONE (-1) /* shown, never scheduled */
 #define KFDSCHED_PRIORITY_OWN (-2)  /* the priority that the process has set itself */
 
@@ -47,14 +47,14 @@ void kfdsched_close(struct kfdsched *k);
 /* Returns the result of the last call in one sentence: why it failed, or what the daemon has done.
  * Valid until the next call with this handle. */
 const char *kfdsched_errmsg(const struct kfdsched *k);
-/* As kfdsched_errmsg(): its name before 0.1.0, which the next release removes. */
+/* The name of kfdsched_errmsg() before 0.1.0. The next release removes it. */
 const char *kfdsched_sentence(const struct kfdsched *k);
 
 /* ---- queries ---- */
 
-/* Sets *json to the daemon's state (docs/reference/status.md), to be freed by the caller with
- * free(). pid: the workload, in the daemon's PID namespace, of which everything is reported; 0:
- * all. Returns 0 or an error; *json is NULL then. */
+/* Queries the daemon's state. Sets *json to it (docs/reference/status.md), or to NULL on an error;
+ * the caller frees *json by free(). pid: the workload, in the daemon's PID namespace, of which
+ * everything is reported; 0: all workloads. Returns 0 or an error. */
 int kfdsched_status(struct kfdsched *k, pid_t pid, char **json);
 
 /* As kfdsched_status() for all workloads, but brief ("queue_counts" in place of "queues"), for
@@ -66,15 +66,16 @@ int kfdsched_summary(struct kfdsched *k, char **json);
 /* Suspends a process for 1 to 86400 seconds, and waits until it is suspended; the daemon gives up
  * after two seconds. A second call replaces the time of the first. */
 int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds);
-/* Suspends a process until the fd that is returned is closed, which the end of the caller does,
- * too. The fd becomes readable when the suspension has ended for another reason; kfdsched_held()
- * returns that reason. */
+/* Suspends a process until the returned fd is closed, also by the end of the calling program. The
+ * fd becomes readable when the suspension has ended for another reason; kfdsched_held() returns
+ * that reason. */
 int kfdsched_hold(struct kfdsched *k, pid_t pid);
 /*
  * Waits for the end of a suspension by kfdsched_hold(), for up to timeout_ms (-1: no limit).
  * Returns
- *  0: it goes on; -ECANCELED: the process was resumed by another request; -ESRCH: the process has
- *  ended; -ECONNRESET: the daemon is gone.
+ *  0: the suspension has not ended in that time;
+ *  -ECANCELED: the process was resumed by another request;
+ *  -ESRCH: the process has ended; -ECONNRESET: the daemon is gone.
  */
 int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms);
 /* Ends all leases on a process, also those of other programs. */
@@ -83,17 +84,17 @@ int kfdsched_resume(struct kfdsched *k, pid_t pid);
 /* Sets the priority of a process: 0 to 15, or KFDSCHED_PRIORITY_*. */
 int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority);
 /* Sets the policy of a node: "strict", "share", "deadline" or "observe". share_percent: 1 to 99
- * with "share", else 0. gpu_id 0: the policy of all nodes without one of their own. */
+ * with "share", else 0. gpu_id 0: sets the policy of all nodes that have none of their own. */
 int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *policy,
 			unsigned share_percent);
 
 /* ---- events ---- */
 
-/* Sets *json to a list of the last events that the daemon keeps (at most 256, the oldest first), to
- * be freed by the caller with free(). */
+/* Sets *json to a list of the last events that the daemon keeps (at most 256, the oldest first).
+ * The caller frees *json by free(). */
 int kfdsched_recent_events(struct kfdsched *k, char **json);
-/* Subscribes to events. Returns an fd that is readable when there is an event, to be closed by the
- * caller. */
+/* Subscribes to events. Returns an fd, which is readable when there is an event; the caller closes
+ * it. */
 int kfdsched_events(struct kfdsched *k);
 /*
  * Reads the next event as JSON text (docs/reference/events.md), waiting for up to timeout_ms (-1:

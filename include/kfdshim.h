@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kfdshim.h: for applications that can describe their work better than their queues show it.
+ * Functions by which an application reports what its queues do not show: its requests, its priority
+ * and its latency objective.
  *
  * Include this file and build as usual; nothing is linked. The calls have an effect while
  * libkfdshim.so is preloaded, and do nothing otherwise. They are weak references, so the program
@@ -18,10 +19,10 @@ extern "C" {
 #endif
 
 /*
- * Report the begin and the end of a request. In between the process counts as active on each GPU
- * where it has queues, also while the CPU works for the request and the GPU is idle. Requests are
- * counted, so they can overlap, and begin and end can be called by different threads. An end
- * without a begin is ignored.
+ * Report that a request begins, and that a request ends. In between the process counts as active on
+ * each GPU where it has queues, also while the CPU works for the request and the GPU is idle.
+ * Requests are counted, so they can overlap, and begin and end can be called by different threads.
+ * An end without a begin is ignored.
  */
 void kfdshim_request_begin(void) __attribute__((weak));
 void kfdshim_request_end(void) __attribute__((weak));
