@@ -18,7 +18,7 @@
 #include "common/thread_cancel.h"
 #include "preload/preload_priv.h"
 
-#define AGENT_BYTES (1u << 20) /* address space that is more than the agent needs */
+#define AGENT_BYTES (1u << 20) /* bytes of address space; more than the agent needs */
 
 const struct kfdshim_agent *agent_loaded;
 
@@ -54,8 +54,8 @@ static void cannot(const char *why, const char *remedy)
 		 why, remedy);
 }
 
-/* Error text of the dynamic linker if the thread-local variables of liburcu, and of all other
- * libraries loaded at run time, need more than it reserves. */
+/* A part of the dynamic linker's error message if the thread-local variables of liburcu, and of all
+ * other libraries loaded at run time, need more space than the linker has reserved. */
 #define NO_STATIC_TLS "static TLS block"
 
 static const char *remedy_of(int err)
@@ -73,9 +73,9 @@ static const char *remedy_of(int err)
 }
 
 /*
- * Finds the absolute path of this library in the kernel's list of mappings. The dynamic linker has
- * only the name from LD_PRELOAD, and a relative one is wrong after the program has changed its
- * working directory. Returns 0 or a negative errno.
+ * Finds the absolute path of this library in /proc/thread-self/maps. The dynamic linker has only
+ * the name from LD_PRELOAD, and a relative name is wrong after the program has changed its working
+ * directory. Returns 0 or a negative errno.
  */
 static int own_path(char *path, size_t size)
 {
@@ -106,8 +106,8 @@ static int own_path(char *path, size_t size)
 	return err;
 }
 
-/* Writes the path of the agent, which is in the directory of this library. Returns 0 or a negative
- * errno. */
+/* Writes to `path` the path of the agent's file, which is in the directory of this library. Returns
+ * 0 or a negative errno. */
 static int agent_path(char *path, size_t size)
 {
 	Dl_info info;
@@ -130,8 +130,8 @@ static int agent_path(char *path, size_t size)
 	return 0;
 }
 
-/* Finds out why dlopen failed, which does not return an errno: tries the operations that dlopen
- * needs. Returns the errno of the first that fails; 0: unknown. */
+/* Finds out why dlopen failed, because dlopen returns no errno: tries the operations that dlopen
+ * needs. Returns the errno of the first one that fails, or 0 if none does. */
 static int load_error(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -147,16 +147,17 @@ static int load_error(const char *path)
 	return 0;
 }
 
-/* A key of thread-specific data that is kept free for liburcu; its number is low if this library is
- * loaded at the program's start. */
+/* A key of thread-specific data that this library reserves when it is loaded, and frees for liburcu
+ * before liburcu is loaded. Its number is low if this library is loaded at the program's start. */
 static pthread_key_t urcu_key;
 static bool has_urcu_key;
 
 /*
- * Registers the process for membarrier(2) while it has one thread. liburcu does so when it is
- * loaded, in hsa_init, and with several threads that takes the kernel 8 to 16 ms; a second
- * registration takes microseconds. If there are several threads already, nothing is won, so it is
- * left to liburcu, which only processes with a GPU load.
+ * Registers the process for membarrier(2) if it has only one thread, and reserves urcu_key. liburcu
+ * registers the process when it is loaded, in hsa_init. If the process has several threads then,
+ * that takes the kernel 8 to 16 ms, but a second registration takes only microseconds. If there are
+ * several threads already, this function leaves the registration to liburcu, because only processes
+ * that use a GPU load liburcu.
  */
 void urcu_prepare(void)
 {
@@ -169,9 +170,9 @@ void urcu_prepare(void)
 }
 
 /*
- * Returns true if liburcu can start. It would end the process if it finds no free key, or if
- * membarrier(2) exists and refuses. Frees the key that was kept for it. The value of a key with a
- * low number needs no memory, so that a thread can register in a signal handler, too.
+ * Returns true if liburcu can start, and frees the reserved key for it. If liburcu finds no free
+ * key, or if membarrier(2) exists and fails, it ends the process. The value of a key with a low
+ * number needs no memory, so a thread can register with liburcu in a signal handler, too.
  */
 static bool urcu_can_start(void)
 {
@@ -230,7 +231,7 @@ static void load(void)
 		return;
 	}
 	__atomic_store_n(&agent_loaded, agent, __ATOMIC_SEQ_CST);
-	agent->app_settings_changed(); /* settings made before, or at this moment (request_api.c) */
+	agent->app_settings_changed(); /* passes on settings made until now (request_api.c) */
 }
 
 const struct kfdshim_agent *agent_load(const struct kfdshim_preload_iface *host)
@@ -239,6 +240,6 @@ const struct kfdshim_agent *agent_load(const struct kfdshim_preload_iface *host)
 
 	load_host = host;
 	pthread_once(&load_once, load);
-	(void)dlerror(); /* leave no message of this library; see next_symbol.c */
+	(void)dlerror(); /* drop dlerror() messages of this library; see next_symbol.c */
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }

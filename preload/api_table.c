@@ -9,10 +9,11 @@
  * program and of all its children, and would load this library twice in newer runtimes. The sampler
  * finds the work of such a process in any case.
  *
- * A process can call both ways, and a call by symbol jumps through the table as well. So both ways
- * are hooked, and a call by symbol bypasses the table as long as this library's hook is there: the
- * call is then reported once, and takes no more jumps than without this library. If another tool's
- * hook is in the entry, the call goes to that tool, and the second report changes nothing.
+ * A process can call the runtime by symbol and by dlsym, so preload.c hooks the symbols and this
+ * file hooks the table. A call by symbol jumps through the table, too. While this library's hook is
+ * in the table, the symbol's hook bypasses the table: the call is then reported once, and takes no
+ * more jumps than without this library. If another tool's hook is in the entry, the call goes to
+ * that tool and is reported twice, which changes nothing.
  */
 #include <link.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ static store_fn store_relaxed, store_screlease;
 static wait_fn wait_relaxed, wait_scacquire;
 
 static struct {
-	const uint32_t offset; /* of its entry in the core table, in bytes */
+	const uint32_t offset; /* offset of the entry in the core table, in bytes */
 	any_fn *const hook;
 	any_fn *next;	/* the entry's value before the hook */
 	any_fn **entry; /* the entry; atomic; NULL: not hooked */
@@ -92,14 +93,16 @@ void *table_past(enum table_function f, void *exported)
 	any_fn **entry = __atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE);
 	uintptr_t at = (uintptr_t)exported;
 
-	/* Check this, because each copy of the runtime has its own table and only one is hooked. */
+	/* Check that `exported` is in the copy of the runtime that is hooked, because each copy has
+	 * its own table. */
 	if (!entry || __atomic_load_n(entry, __ATOMIC_ACQUIRE) != functions[f].hook ||
 	    at < runtime.low || at >= runtime.high)
 		return exported;
 	return (void *)functions[f].next;
 }
 
-/* For dl_iterate_phdr(): finds the range of the library that contains runtime.inside. */
+/* Callback of dl_iterate_phdr(): stores the address range of the library that contains
+ * runtime.inside. Returns 1 if this library is the one, else 0. */
 static int find_runtime(struct dl_phdr_info *info, size_t size, void *data)
 {
 	uintptr_t low = UINTPTR_MAX, high = 0, begin, end;
@@ -129,14 +132,15 @@ static void hook(char *core, enum table_function f)
 
 	if (!now || now == functions[f].hook)
 		return;
-	/* `next` first: the hook can be called as soon as it is in the table. */
+	/* Set `next` first, because the hook can be called as soon as it is in the table. */
 	functions[f].next = now;
 	__atomic_store_n(&functions[f].entry, entry, __ATOMIC_RELEASE);
 	__atomic_store_n(entry, functions[f].hook, __ATOMIC_SEQ_CST);
 }
 
-/* Returns true if the table of another copy of the runtime (a framework's own beside the system's)
- * is hooked already. The hooks lead to the functions of one copy only. */
+/* Returns true if the table of another copy of the runtime is hooked already, such as that of a
+ * framework with a runtime of its own. Only one copy can be hooked, because the hooks call the
+ * functions of one copy. */
 static bool is_of_another(const char *core)
 {
 	char *entry;
@@ -185,9 +189,9 @@ EXPORT bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const c
 }
 
 /* Removes the hooks. Called by the runtime when it has restored its table, or is about to. `next`
- * stays set for calls that are in progress. The call does not show which copy of the runtime it
- * comes from, so the end of a copy that is not hooked also removes the hooks of the one that is,
- * whose work the sampler then finds. */
+ * stays set for calls that are in progress. The arguments do not show which copy of the runtime
+ * calls. So the end of a copy without hooks also removes the hooks of the other copy, whose work
+ * the sampler finds from then on. */
 EXPORT void OnUnload(void)
 {
 	for (unsigned f = 0; f < TABLE_END; f++) {

@@ -14,13 +14,13 @@ struct table_version {
 	uint32_t major, minor, step, reserved;
 };
 
-/* In the root table: the pointer to the core table. */
+/* Offset, in the root table, of the pointer to the core table. */
 #define ROOT_CORE 16u
 #define ROOT_BYTES (ROOT_CORE + sizeof(void *))
 
-#define CORE_MAJOR_MAX 2u /* major version of the core table; 1: ROCr 5, 2: ROCr 6 and 7 */
+#define CORE_MAJOR_MAX 2u /* highest known major version of the table; 1: ROCr 5, 2: ROCr 6 and 7 */
 
-/* In the core table: pointers to functions. */
+/* Offsets, in the core table, of pointers to functions. */
 #define CORE_INIT 16u
 #define CORE_LOAD_RELAXED 328u
 #define CORE_LOAD_SCACQUIRE 336u

@@ -10,19 +10,19 @@
 #include "preload/preload_priv.h"
 
 /*
- * The table of wrapped functions (struct next_symbol), which the linker collects.
+ * Begin and end of the table of wrapped functions (struct next_symbol), which the linker collects.
  *
  * Each dlsym and dlopen, also one that succeeds, drops the calling thread's pending dlerror()
- * message (glibc 2.36), and this library cannot restore a message of the program. But it makes such
- * calls only at the first call of a wrapped function, and at the first ioctl on the device. So the
- * program's message is lost only if one of these comes between the failure and the program's
- * dlerror(). Messages of failures in this library are never left behind.
+ * message (glibc 2.36), and this library cannot restore a message of the program. But this library
+ * calls them only at the first call of a wrapped function, and at the first ioctl on the device. So
+ * a message of the program is lost only if one of these comes between the failure and the program's
+ * dlerror(). This library never leaves messages of its own failures behind.
  */
 
 extern const struct next_symbol __start_kfdshim_next[] HIDDEN;
 extern const struct next_symbol __stop_kfdshim_next[] HIDDEN;
 
-/* Search for the n-th loaded library, or the n-th HSA runtime, for dl_iterate_phdr(). */
+/* State of a search for the n-th loaded library, or the n-th HSA runtime, by dl_iterate_phdr(). */
 struct nth_object {
 	size_t left; /* number of libraries still to be skipped */
 	bool runtime_only, found;
@@ -53,9 +53,11 @@ static int nth_object(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /*
- * Searches one loaded library after the other. Their names are fetched one at a time, because a
- * dlopen inside of dl_iterate_phdr would take the dynamic linker's locks in the wrong order. The
- * handle of the library that has the symbol is not closed, so that this library stays loaded.
+ * Searches one loaded library after the other (with runtime_only: one HSA runtime) for a definition
+ * of `name` that is not `self`. Returns it, or NULL. The libraries' names are fetched one at a
+ * time, because a dlopen inside of dl_iterate_phdr would take the dynamic linker's locks in the
+ * wrong order. The handle of the library that has the definition is not closed, so that the library
+ * stays loaded.
  */
 static void *search(const char *name, void *self, bool runtime_only)
 {
@@ -79,7 +81,7 @@ static void *search(const char *name, void *self, bool runtime_only)
 	}
 }
 
-/* The segment with the address `f`, and the library that it belongs to. */
+/* The segment that contains the address `f`, and the name of the segment's library. */
 struct symbol_owner {
 	uintptr_t f, begin, end; /* end 0: not found */
 	char name[PATH_MAX];
@@ -105,9 +107,9 @@ static int is_owner(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Keeps the library of function `f` loaded, because the pointer is kept for ever and a library that
- * was loaded after the program's start could be closed. Does not use dladdr, which searches all
- * symbols. *last is a cache: the next symbol is most often in the same library. */
+/* Keeps the library of function `f` loaded, because the pointer to `f` is kept for ever, and a
+ * library that was loaded after the program's start could be unloaded. Does not use dladdr, which
+ * searches all symbols. *last is a cache: the next symbol is most often in the same library. */
 static void pin(void *f, struct symbol_owner *last)
 {
 	if ((uintptr_t)f >= last->begin && (uintptr_t)f < last->end)
@@ -117,9 +119,10 @@ static void pin(void *f, struct symbol_owner *last)
 		(void)dlopen(last->name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/* Finds the next definition of @name. A program that loads HIP with RTLD_LOCAL (as Python does)
- * keeps the runtime out of what RTLD_NEXT searches, so all loaded libraries are searched, too: the
- * runtime's own first, because another one could be a wrapper that leads back to this library. */
+/* Finds the next definition of @name, which is not @self. Searches where RTLD_NEXT searches, then
+ * the loaded HSA runtimes, then, unless @runtime_only, all loaded libraries: if a program loads HIP
+ * with RTLD_LOCAL (as Python does), RTLD_NEXT does not find the runtime. The runtimes come first,
+ * because another library could be a wrapper that leads back to this one. */
 static void *find(const char *name, void *self, bool runtime_only, struct symbol_owner *last)
 {
 	void *f = dlsym(RTLD_NEXT, name);
@@ -141,7 +144,7 @@ void *next_find(const struct next_symbol *entry, void *none)
 	if (!f)
 		f = none;
 	__atomic_store_n(entry->pointer, f, __ATOMIC_RELAXED);
-	(void)dlerror(); /* drop the message that is left if a library could not be opened */
+	(void)dlerror(); /* drop the message about a library that could not be opened */
 	errno = saved;
 	return f;
 }

@@ -13,12 +13,12 @@
 
 #include "preload/preload_priv.h"
 
-/* Bits 15:8 of an ioctl command are its type, bits 7:0 its number. Nothing else is compared,
- * because the rest contains the size of the struct, which grows. */
+/* Bits 15:8 of an ioctl command are its type, bits 7:0 its number. Only these bits are compared,
+ * because the rest contains the size of the struct, which new versions of the interface extend. */
 #define KFD_TYPE 'K'
 #define KFD_WAIT_EVENTS 0x0cu
 
-/* The agent's interface has these numbers instead of the types of HSA. */
+/* Check that the numbers in the agent's interface (agent_abi.h) agree with the types of HSA. */
 _Static_assert(sizeof(hsa_signal_t) == sizeof(uint64_t), "a handle fits into a uint64_t");
 _Static_assert(offsetof(amd_signal_t, kind) == KFDSHIM_SIGNAL_KIND, "kind of a signal");
 _Static_assert(offsetof(amd_signal_t, queue_ptr) == KFDSHIM_SIGNAL_QUEUE_PTR, "its queue");
@@ -37,9 +37,9 @@ typedef __typeof__(ioctl) ioctl_fn;
  * may come from a signal handler, from an allocator, or between fork and exec. Only the ioctls of
  * other libraries' constructors can come earlier.
  *
- * Stores have two pointers: next_NAME, by which calls continue, and found_NAME, the runtime's
- * exported function. They differ while the API table is hooked (api_table.c), which next_NAME
- * bypasses.
+ * Stores have two pointers: next_NAME, which the wrapper calls, and found_NAME, the runtime's
+ * exported function. While the API table is hooked (api_table.c), next_NAME is the function behind
+ * the hook, so that the call bypasses the table.
  */
 static ioctl_fn find_ioctl;
 static ioctl_fn *next_ioctl = find_ioctl;
@@ -49,8 +49,8 @@ uint32_t n_intercept_queues;
 uint32_t gate;
 uint32_t active;
 
-/* Takes the place of a missing next definition of ioctl: makes the system call. (The functions of
- * HSA do nothing then, because a caller without a runtime cannot exist.) */
+/* Makes the ioctl system call, if there is no next definition of ioctl. (For functions of HSA the
+ * substitute does nothing, because a program without a runtime does not call them.) */
 static int ioctl_syscall(int fd, unsigned long request, ...)
 {
 	va_list list;
@@ -79,8 +79,8 @@ static hsa_signal_value_t wait_nowhere(hsa_signal_t signal, hsa_signal_condition
 	return compare;
 }
 
-/* Sets next_ioctl to the next definition. The library with that needs no reference to stay loaded:
- * it has been loaded since the program's start. */
+/* Sets next_ioctl to the next definition of ioctl. The library that contains it needs no reference
+ * to stay loaded, because it has been loaded since the program's start. */
 static void find_ioctl_early(void)
 {
 	ioctl_fn *next = (ioctl_fn *)dlsym(RTLD_NEXT, "ioctl");
@@ -135,8 +135,8 @@ STORE(hsa_signal_store_relaxed)
 STORE(hsa_signal_store_screlease)
 STORE(hsa_signal_store_release) /* HSA 1.0, which all runtimes still export */
 
-/* Sets *next to the function behind the hook in the API table, or without a hook to the runtime's
- * exported one: a store by symbol continues there. */
+/* Sets *next, the function that a store by symbol calls: to the function behind this library's hook
+ * in the API table, or, if the hook is not there, to the runtime's exported function. */
 static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 {
 	store_fn *exported = __atomic_load_n(found, __ATOMIC_RELAXED);
@@ -146,8 +146,8 @@ static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 				 __ATOMIC_RELAXED);
 }
 
-/* Updates the pointers by which stores by symbol continue. Repeated from time to time, because
- * tools can enter the API table and leave it while the program runs. */
+/* Updates the next_NAME pointers of stores (aim()). Repeated from time to time, because tools can
+ * hook the API table, and remove their hooks, while the program runs. */
 static void aim_stores(void)
 {
 	aim(TABLE_STORE_RELAXED, &next_hsa_signal_store_relaxed, &found_hsa_signal_store_relaxed);
@@ -193,7 +193,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 {
 	if (S_ISCHR(a->st_mode))
 		return S_ISCHR(b->st_mode) && a->st_rdev == b->st_rdev;
-	/* st_rdev would not do: kfdsim's is no device */
+	/* compare inodes, because kfdsim's /dev/kfd is no device */
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
@@ -237,13 +237,13 @@ static int wait_events(const struct kfdshim_agent *agent, int fd, unsigned long 
 	return result;
 }
 
-/* Passes an ioctl of type 'K' to the agent if it is on /dev/kfd, whose first ioctl loads the agent;
- * otherwise only forwards it. */
+/* Handles an ioctl of type 'K': passes it to the agent if it is on /dev/kfd and concerns the agent,
+ * otherwise forwards it. The first ioctl on /dev/kfd loads the agent. */
 static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 {
 	static bool tried;
-	/* Read `tried` before agent_now(): if the agent is missing after that, it was tried and
-	 * stays missing. */
+	/* Read `tried` before agent_now(): if it is set and there is no agent, then the agent could
+	 * not be loaded, and never will be. */
 	bool was_tried = __atomic_load_n(&tried, __ATOMIC_ACQUIRE);
 	const struct kfdshim_agent *agent = agent_now();
 	unsigned nr = request & 0xff;
@@ -303,7 +303,8 @@ hsa_signal_value_t wait_watched(wait_fn *next, hsa_signal_t signal,
 	return value;
 }
 
-/* Waits for a call by symbol, and skips this library's hook in the API table (table_past()). */
+/* Executes a wait that the program calls by symbol, and bypasses this library's hook in the API
+ * table (table_past()). */
 static hsa_signal_value_t wait_by_symbol(enum table_function f, wait_fn **pointer,
 					 hsa_signal_t signal, hsa_signal_condition_t condition,
 					 hsa_signal_value_t compare, uint64_t timeout,
@@ -345,6 +346,7 @@ WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE) /* HSA 1.0 */
  * before they wait for the signal, and do not wait if the value is final. The loads are wrapped by
  * symbol here and in the API table as well (api_table.c). A load that passes both hooks does no
  * harm, because the second report of the same end changes nothing. */
+
 static hsa_signal_value_t load_nowhere(hsa_signal_t signal)
 {
 	(void)signal;
@@ -373,9 +375,9 @@ LOAD(hsa_signal_load_acquire)
 /* ---- handles of queues ---- */
 
 /*
- * The handles that a program has for its queues. The queues themselves are known from the ioctls.
- * These hooks only find out that the program has another handle than the one of the driver's queue:
- * that of a profiler's intercept queue, which is a second hsa_queue_t before the real one.
+ * Hooks that learn the handles that a program has for its queues. The queues themselves are known
+ * from the ioctls. A handle is new if a profiler has put an intercept queue, a second hsa_queue_t,
+ * before the driver's queue.
  *
  * hsa_amd_queue_create, which only runtimes after 7.2 have, is not wrapped. Its queues are known
  * from the ioctl, and a definition here would make programs that search for the name believe that
@@ -453,7 +455,8 @@ EXPORT hsa_status_t hsa_queue_destroy(hsa_queue_t *queue)
 
 /* ---- the exported ioctl ---- */
 
-/* Passes DRM user queues to the agent, if there is one: only a process that uses KFD loads it. */
+/* Passes an ioctl for DRM user queues to the agent if it is loaded, otherwise forwards it. Only the
+ * use of KFD loads the agent. */
 static COLD int drm_ioctl(int fd, unsigned long request, void *arg)
 {
 	const struct kfdshim_agent *agent = agent_now();

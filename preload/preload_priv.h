@@ -16,11 +16,11 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 
 /*
- * An entry for each wrapped function of HSA, made by NEXT. next_resolve() finds the next
- * definitions that exist when the agent is loaded. It runs that early because later calls come with
- * locks of the runtime held: another thread can wait for such a lock inside dlopen, while it holds
- * the dynamic linker's lock that dlsym needs. A definition that does not exist yet is found at the
- * first call.
+ * Describes a wrapped function of HSA; NEXT defines one entry for each. next_resolve() finds the
+ * next definitions that exist when the agent is loaded. It runs that early because later calls come
+ * with locks of the runtime held: another thread can wait for such a lock inside dlopen, while it
+ * holds the dynamic linker's lock that dlsym needs. A definition that does not exist yet is found
+ * at the first call.
  */
 typedef void *next_pointer __attribute__((may_alias)); /* of any function's type */
 struct next_symbol {
@@ -40,8 +40,8 @@ void *next_find(const struct next_symbol *entry, void *none);
  * Finds the next definitions of all wrapped functions of HSA, as next_find() does, with one
  * difference: of the libraries outside the scope of RTLD_NEXT only those of an HSA runtime are
  * searched, because before a runtime is loaded another library could be a wrapper that leads back
- * to this one. Pointers that have been found already stay. To be called once. Keeps errno; can
- * leave a message for dlerror().
+ * to this one. Definitions that are found already are not searched again. To be called once. Keeps
+ * errno; can leave a message for dlerror().
  */
 void next_resolve(void);
 
@@ -56,8 +56,8 @@ extern const struct kfdshim_agent *agent_loaded;
  * cancellation point. */
 const struct kfdshim_agent *agent_load(const struct kfdshim_preload_iface *host);
 
-/* Prepares what liburcu, which the agent uses, looks for when it is loaded. To be called when this
- * library is loaded; keeps errno. */
+/* Prepares the process for liburcu, which the agent loads: registers it for membarrier(2) and
+ * reserves a key of thread-specific data. To be called when this library is loaded; keeps errno. */
 void urcu_prepare(void);
 
 /* The program's settings (kfdshim.h). Defined in request_api.c. */
@@ -69,7 +69,8 @@ static inline const struct kfdshim_agent *agent_now(void)
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }
 
-/* The memory behind the pointers of the same names in struct kfdshim_preload_iface. */
+/* The variables that the pointers of the same names in struct kfdshim_preload_iface lead to; gate
+ * and active, below, are two more. */
 extern HIDDEN uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
 extern HIDDEN uint32_t n_intercept_queues;
 /* Slow path of doorbell(): passes the signal to the agent. */

@@ -22,7 +22,7 @@ hsa_status_t hsa_amd_memory_async_copy_on_engine(void *to, hsa_agent_t to_agent,
 						 hsa_amd_sdma_engine_id_t engine, bool force);
 #endif
 
-/* The runtime of the program can be older or newer than the header. */
+/* Check the offset, because the program's runtime can be older or newer than this header. */
 _Static_assert(offsetof(hsa_queue_t, doorbell_signal) == 16, "equal in ROCr 5.2 to 7.2");
 
 static inline __attribute__((always_inline)) uint64_t doorbell_of(const hsa_queue_t *queue)
@@ -30,8 +30,8 @@ static inline __attribute__((always_inline)) uint64_t doorbell_of(const hsa_queu
 	return queue->doorbell_signal.handle;
 }
 
-/* Returns true if the queue is known to be active and the gate (agent_abi.h) is open. Both
- * conditions share one branch, which saves as much as the function's landing pad costs. */
+/* Returns true if the queue is known to be active and the gate (agent_abi.h) is open. Tests both
+ * conditions by one branch, which saves as much time as the function's landing pad costs. */
 static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queue)
 {
 	uint64_t signal = doorbell_of(queue);
@@ -106,7 +106,8 @@ static void store_nowhere(const hsa_queue_t *queue, uint64_t value)
 		else                                                                               \
 			return first_##name arguments;                                             \
 	}
-/* One line each and no macro over these macros, because cppcheck 2.10 fails on that. */
+/* RESERVE is written out for each function, because cppcheck 2.10 fails on a macro around these
+ * macros. */
 #define ADD (const hsa_queue_t *queue, uint64_t value)
 RESERVE(hsa_queue_add_write_index_relaxed, uint64_t, add_nowhere, value, ADD, (queue, value))
 RESERVE(hsa_queue_add_write_index_scacquire, uint64_t, add_nowhere, value, ADD, (queue, value))
