@@ -11,12 +11,12 @@
 #include "shim/config.h"
 #include "shim/thread.h"
 
-/* Each end of work reduces longest_ns by 1/16, so that one exceptionally long kernel does not delay
- * every later end. */
+/* Each end of work reduces longest_ns, the duration of the queue's longest kernel, by 1/16, so that
+ * one exceptionally long kernel does not delay the detection of every later end. */
 #define FORGET_SHIFT 4
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t requests; /* atomic; not 0: a request is pending in a queue */
+static uint32_t requests; /* atomic; not 0: a hook has left a request in a queue */
 /* Memory of the preload library: the table of active doorbells, and the count of requests in
  * progress that the program reports. */
 static uint64_t *active_doorbells;
@@ -55,8 +55,8 @@ static void cache_clear(uint64_t signal)
 				 __ATOMIC_RELAXED);
 }
 
-/* Puts the queue's doorbell into the table of active doorbells, and that of its intercept queue,
- * which also means work of this queue. */
+/* Puts the queue's doorbell into the table of active doorbells, and also the doorbell of its
+ * intercept queue (a profiler's queue before this one), if it has one. */
 static void cache_enable(const struct shim_queue *q)
 {
 	cache_set(q->doorbell);
@@ -117,8 +117,9 @@ void activity_begin(struct shim_queue *q, uint64_t now_ns)
 	sampler_wake();
 }
 
-/* Accounts for a queue that has become idle. The caller has already hidden it from the hooks:
- * `active` is false, and its doorbells are not in the table of active doorbells. */
+/* Updates the counts of active queues for a queue that has become idle. The caller has already
+ * hidden it from the hooks: `active` is false, and its doorbells are not in the table of active
+ * doorbells. */
 static void deactivated(struct shim_queue *q, uint64_t now_ns)
 {
 	__atomic_sub_fetch(queues.active, 1, __ATOMIC_RELAXED);
@@ -139,8 +140,9 @@ void activity_block(struct shim_queue *q, bool blocked, uint64_t now_ns)
 		      q->seen_wptr);
 }
 
-/* Returns true if everything before `wptr` is over, at a second check. A reserved slot that still
- * named the signal of an old packet may have been filled since the first check. */
+/* Checks a second time whether all packets before `wptr` are over. At the first check the last slot
+ * may have been reserved but not filled, so that it named the signal of an old packet. Returns true
+ * if they are over, or if the pointers cannot be read. */
 static bool is_over(const struct shim_queue *q, uint64_t wptr)
 {
 	uint64_t r, w, signal;
@@ -154,9 +156,10 @@ static bool is_over(const struct shim_queue *q, uint64_t wptr)
 /*
  * Makes the queue idle without losing a submission that happens at the same time. The submitter
  * moves the write pointer, fills the slot and then reads the table of active doorbells. This
- * function clears the table entry and then reads read pointer and slot. So at least one of them
- * sees the write of the other. (If the submitter's store was a plain one, its read of the table can
- * pass it. The sampler then sees the write pointer at its next poll, and before it sleeps it
+ * function clears the table entry and then reads the read pointer and the slot. So either the
+ * submitter sees that the entry is cleared, or this function sees the new packet. (If the
+ * submitter's store is a plain one, the CPU can execute it after the read of the table. The sampler
+ * then finds the new write pointer at its next poll. Before it sleeps without a next poll, it
  * excludes this case by membarrier().)
  */
 void activity_try_end(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
@@ -197,8 +200,9 @@ static void serve_rung(struct shim_queue *q, uint64_t signal, uint64_t now_ns)
 
 	if (!q->readable)
 		return;
-	/* The queue's own write pointer moves only when the owner of the intercept queue has passed
-	 * the packets on. No end can be concluded from this doorbell; the sampler finds it. */
+	/* The doorbell of an intercept queue. Its owner passes the packets on later, and only then
+	 * does the write pointer of `q` move. So this doorbell shows no end; the sampler finds
+	 * it. */
 	if (signal == q->intercept_doorbell) {
 		activity_begin(q, now_ns);
 		return;
@@ -225,8 +229,8 @@ static void serve_done(struct shim_queue *q, uint64_t done, uint64_t now_ns)
 		pulse(q, w, now_ns);
 }
 
-/* Makes the queue active. An SDMA queue that has drained is only reported (pulse()): its last
- * packet reports the copy, so it is over. */
+/* Makes the queue active. An SDMA queue that has drained is only reported as active and idle
+ * (pulse()): its last packet reports the copy, so all of its work is over. */
 void activity_submitted(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
 	if (!q->active && queue_is_sdma(q) && queue_drained(q, r, w)) {
@@ -462,8 +466,8 @@ void entry_add_new(struct shim_queue *q)
 
 void entry_put_back(struct shim_queue *q, int err)
 {
-	/* If the call was interrupted, the thunk repeats it. After any other error ROCr frees the
-	 * memory of the queue although the queue still exists. */
+	/* If DESTROY_QUEUE was interrupted, the thunk repeats it. After any other error ROCr frees
+	 * the memory of the queue although the queue still exists. */
 	if (err != EINTR && err != EAGAIN)
 		q->read_via_kernel = true;
 	agent_lock();

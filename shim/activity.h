@@ -12,7 +12,7 @@
  * - the completion signal of the queue's last packet is 0 or below, and the pointers are equal;
  * - the pointers are equal and have not moved for 1.5 times the queue's longest kernel.
  *
- * What changes is reported by struct activity_events to the modules above.
+ * Reports changes to other modules by the functions in struct activity_events.
  *
  * Threads: a hook never waits for the agent's lock. It leaves a request in the queue (`rung`,
  * `moved`, `done`), and a thread that holds the lock serves all requests before it releases the
@@ -38,7 +38,7 @@ void activity_doorbell(uint64_t signal);
  * Never waits. Any thread. */
 void activity_request(void);
 
-/* ---- entries of the table: not with the agent's lock held ---- */
+/* ---- entries of the table; called without the agent's lock ---- */
 
 /* Adds the queue to the table and reports it. If the table is full, logs that and frees the queue,
  * so that its work is not seen. Removes an older entry with the same context and id first: that
@@ -49,19 +49,20 @@ void entry_add_new(struct shim_queue *queue);
  * Returns the queue, which belongs to the caller, or NULL if the table has none. The caller then
  * calls shim_queue_free(), or entry_put_back() if the call failed. */
 struct shim_queue *entry_take(uint32_t context, uint32_t id);
-/* Adds a queue again whose DESTROY_QUEUE failed with the positive errno @err. Takes ownership. */
+/* Adds a queue of entry_take() to the table again, because its DESTROY_QUEUE failed with the
+ * positive errno @err. Takes ownership of @queue. */
 void entry_put_back(struct shim_queue *queue, int err);
 /* Removes and frees all queues of a KFD context that has ended, except the active ones.
  * Returns true if queues of the context are left. */
 bool entries_drop_context(uint32_t context);
 
-/* ---- under the lock ---- */
+/* ---- called with the agent's lock held ---- */
 
 /* A part of entry_add_new(), for tests: reports a queue that was inserted into the table, and makes
  * it active if its ring is not empty. */
 void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
-/* Reverts queue_join() for this handle, which is about to be destroyed. Its doorbell leaves the
- * table of active doorbells. */
+/* Reverts queue_join() for @hsa_queue, the handle of an intercept queue that is about to be
+ * destroyed. Removes the doorbell of that queue from the table of active doorbells. */
 void activity_part(uint64_t hsa_queue);
 
 /* Makes a queue active because a poll (look.h) has found work in it. Does nothing to a stopped
@@ -70,8 +71,8 @@ void activity_begin(struct shim_queue *queue, uint64_t now_ns);
 /* Makes a queue active because a poll found that its write pointer has moved. An SDMA queue that
  * has drained already is reported as active and idle at once. */
 void activity_submitted(struct shim_queue *queue, uint64_t rptr, uint64_t wptr, uint64_t now_ns);
-/* Makes an active queue idle, of which everything before @wptr is over, unless more was submitted
- * meanwhile. */
+/* Makes an active queue idle after the caller has found that everything before @wptr is over. If
+ * more was submitted meanwhile, the queue stays active. */
 void activity_try_end(struct shim_queue *queue, uint64_t wptr, uint64_t now_ns);
 /* Sets whether the queue is blocked: its first packet is a barrier that waits for a signal. A
  * blocked queue stays active for the hooks, because a doorbell behind the barrier is no progress,
@@ -86,7 +87,8 @@ void activity_lose(struct shim_queue *queue, uint64_t now_ns);
  * While it is above 0, every node of the process is active. */
 void activity_requests(uint64_t now_ns);
 
-/* Functions by which activity.c reports changes to the modules above, all called under the lock. */
+/* Functions by which activity.c reports changes to other modules. All are called with the agent's
+ * lock held. */
 struct activity_events {
 	/* The node with this index in queues.nodes[] became active or idle, or is new. */
 	void (*node)(uint32_t node, bool active, uint64_t now_ns);
@@ -94,7 +96,7 @@ struct activity_events {
 	void (*queue)(const struct shim_queue *queue);
 	/* The queue leaves the table. */
 	void (*queue_gone)(const struct shim_queue *queue);
-	/* client_shm.h documents @value for each kind. */
+	/* Something happened to the queue; client_shm.h documents @value for each kind. */
 	void (*event)(enum client_shm_event_kind kind, const struct shim_queue *queue,
 		      uint64_t value);
 };

@@ -9,8 +9,8 @@
  * of the value in a signal, are given by the hardware and not by a runtime.
  *
  * Threads: under the agent's lock, for queues in the table. completion_of() also within
- * readers_begin(), if the queue is not `read_via_kernel`. Each signal costs a system call: 1.5 us
- * in a virtual machine.
+ * readers_begin(), if the queue is not `read_via_kernel`. Reading a signal costs a system call: 1.5
+ * us in a virtual machine.
  */
 #ifndef KFDSHIM_SHIM_COMPLETION_H
 #define KFDSHIM_SHIM_COMPLETION_H
@@ -36,7 +36,8 @@ uint64_t completion_signal(const struct shim_queue *queue, uint64_t wptr);
 enum completion completion_of(const struct shim_queue *queue, uint64_t wptr, uint64_t *signal);
 
 /* Returns true if @signal is final (0 or below). Only for a signal that a thread of the program has
- * just read, so that it is hardly ever freed. A quick system call, which sandboxes allow. */
+ * just read, because such a signal is hardly ever freed. Makes one quick system call, which
+ * sandboxes allow. */
 bool completion_is_final(uint64_t signal);
 
 /* Returns true if the packet at @rptr is a barrier whose condition is not met. Only for queues of

@@ -56,8 +56,8 @@ static void read_log(const char *value)
 			config.log = (enum log_level)i;
 }
 
-/* Copies the value of a variable. Returns false, with *to empty, if it is not set or too long; a
- * value that is too long is logged. */
+/* Copies the value of an environment variable to `to`. Returns false, with `to` empty, if it is not
+ * set or too long; a value that is too long is logged. */
 static bool read_text(const char *name, char *to, size_t size)
 {
 	const char *value = getenv(name);
@@ -113,7 +113,8 @@ static bool read_update_queue(const char *value)
 	return config.update_queue;
 }
 
-/* read() returns false for an invalid value, and must then leave the setting at its default. */
+/* read() parses the value into `config`. For an invalid value it returns false, and must then leave
+ * the setting at its default. */
 static const struct {
 	const char *name;
 	bool (*read)(const char *value);

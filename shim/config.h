@@ -27,7 +27,7 @@ struct shim_config {
 	enum protocol_level level;
 	bool observe;		   /* level observe: never preempts, is never preempted */
 	uint32_t slo_us;	   /* latency objective, us; 0: none */
-	uint64_t gate_packets;	   /* level gate: packets in flight while held */
+	uint64_t gate_packets;	   /* level gate: packets that may be in flight while held */
 	bool update_queue;	   /* level self uses UPDATE_QUEUE (queue_override.h) */
 	bool no_interrupts;	   /* HSA_ENABLE_INTERRUPT=0: the runtime's threads poll */
 	uint64_t vram_limit_bytes; /* bytes for each node; UINT64_MAX: no limit */

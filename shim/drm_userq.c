@@ -18,7 +18,7 @@ uint32_t render_context(int fd, uint32_t *gpu_id)
 	ssize_t n;
 
 	*gpu_id = 0;
-	/* "self" is the first thread, which may have ended. */
+	/* Not /proc/self, which is the first thread: it may have ended. */
 	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
 	n = readlink(path, name, sizeof(name) - 1);
 	if (n > 0 && sscanf(name, "/dev/dri/renderD%u", &minor) == 1)

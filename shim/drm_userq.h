@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* DRM user queues (Linux 6.16, AMDGPU_USERQ on a render node). They do not exist for KFD and cannot
- * be suspended; they are listed only. */
+/* DRM user queues (Linux 6.16, AMDGPU_USERQ on a render node). KFD has no record of them, so they
+ * cannot be suspended; they are listed only. */
 #ifndef KFDSHIM_SHIM_DRM_USERQ_H
 #define KFDSHIM_SHIM_DRM_USERQ_H
 
@@ -18,11 +18,13 @@ struct render_userq {
 	uint64_t ring, ring_bytes, rptr, wptr; /* GPU addresses; ring_bytes in bytes */
 };
 
-/* Returns the context number for user queues of the render node behind @fd. It differs from those
- * of KFD, because the ids of user queues are numbers of their own. *gpu_id is the node's gpu_id.
- * Returns 0 if @fd is not the render node of a KFD node. Keeps errno. */
+/* Returns the context number under which user queues of the render node behind @fd are listed. It
+ * is none of the context numbers of KFD, because a user queue and a KFD queue can have the same id.
+ * Sets *gpu_id to the node's gpu_id. Returns 0 if @fd is not the render node of a KFD node. Keeps
+ * errno. */
 uint32_t render_context(int fd, uint32_t *gpu_id);
-/* As shim_queue_new(), for a user queue. Its pointers are GPU addresses and cannot be read here. */
+/* Creates a struct shim_queue for a user queue, as shim_queue_new() does for a KFD queue. Its
+ * pointers are GPU addresses and cannot be read here. Returns NULL if memory is short. */
 struct shim_queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
 				    const struct render_userq *args);
 

@@ -11,20 +11,20 @@
 #include "shim/queue_table.h"
 #include "shim/readers.h"
 
-#define WAITERS 32u /* most threads whose waits are remembered at a time */
+#define WAITERS 32u /* largest number of threads whose waits are recorded */
 /* Number of places in copies[]. */
 #define COPIES 64u
 
-/* Threads that are waiting; thread 0: free place. All atomic; only the thread itself changes
- * `signal`. */
+/* Threads that are waiting for a signal; `thread` 0: the entry is free. All members are atomic;
+ * only the thread itself changes `signal`. */
 static struct end_waiter {
 	pthread_t thread;
 	uint64_t signal;
 } waiters[WAITERS];
 
-/* Completion signals of copies in progress. A load that sees the end of a copy may be the only sign
- * of the end of the queue for which the copy has waited. Atomic. If two signals share a place, the
- * older one is forgotten. */
+/* Completion signals of copies in progress. A copy can wait on the GPU for a queue's kernel; a load
+ * that sees the end of the copy may then be the only sign that the queue has ended. Atomic. If two
+ * signals have the same index, the older one is forgotten. */
 static uint64_t copies[COPIES];
 
 void ends_init(void)
@@ -54,12 +54,11 @@ static bool take_waiter(struct end_waiter *waiter, pthread_t self)
 }
 
 /*
- * Records the wait in a free place. A thread may leave the runtime's wait without a call of
- * ends_wait_end(): it may end in there, or a signal handler may jump out, and no call reports that.
- * A thread has only one wait at a time, and a new thread can have the pthread_t of one that has
- * ended, because it uses the same stack. In both cases the old place is taken over, so places do
- * not run out. Until then its signal counts as waited for, which matters only while the signal
- * stays above 0.
+ * Records the wait in a free entry of waiters[]. A thread may leave the runtime's wait without a
+ * call of ends_wait_end(), because it ends there or a signal handler jumps out. Its entry then
+ * stays in use. The next wait of the thread reuses it, or that of a new thread with the same
+ * pthread_t (which is likely, because it uses the same stack), so entries do not run out. Until
+ * then the old signal counts as waited for, which matters only while the signal stays above 0.
  */
 uint32_t ends_wait_begin(uint64_t signal)
 {
@@ -78,8 +77,8 @@ uint32_t ends_wait_begin(uint64_t signal)
 	return KFDSHIM_NO_TICKET;
 }
 
-/* Frees the thread's place, unless it is free already, because a signal handler of the thread has
- * waited in the same place and freed it. */
+/* Frees the calling thread's entry. If a signal handler of the thread has waited meanwhile, it has
+ * used and freed the same entry, and nothing is to do. */
 static void leave_waiter(struct end_waiter *waiter)
 {
 	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())
@@ -117,10 +116,10 @@ static bool may_lag(const struct shim_queue *q, uint64_t w)
 }
 
 /*
- * Returns true if all work of @q before *done is over. Checks only a queue whose last packet names
- * @signal, or with @any each queue, at the cost of a system call. The value of the signal is read
- * after the write pointer, because the program may have used the signal for another packet since
- * its thread saw the end.
+ * Returns true if all work of @q is over, and sets *done to its write pointer. Checks only a queue
+ * whose last packet names @signal, or, with @any, every queue, at the cost of a system call. The
+ * value of the signal is read after the write pointer, because the program may have used the signal
+ * for another packet since its thread saw the end.
  */
 static bool has_ended(const struct shim_queue *q, uint64_t signal, bool any, uint64_t *done)
 {
@@ -202,8 +201,8 @@ void ends_wait_end(uint32_t ticket, uint64_t signal, bool over)
 		poll_for_ends(signal, true);
 }
 
-/* Checks all queues only at the first load of a copy's signal, because programs load final values
- * again and again. */
+/* Checks the queues whose last packet names @signal. Checks all queues only at the first load of a
+ * copy's signal, because programs load final values again and again. */
 void ends_loaded(uint64_t signal)
 {
 	uint64_t *copy = copy_of(signal);
@@ -220,8 +219,8 @@ void ends_events(void)
 		poll_for_ends(0, true);
 }
 
-/* Looks for queues whose write pointer has moved, because the runtime executes a copy by SDMA or by
- * a kernel of its own, and no hook sees the doorbell of either. */
+/* Searches for queues whose write pointer has moved: the runtime executes a copy by SDMA or by a
+ * kernel of its own, and in both cases no hook sees the doorbell. */
 void ends_copied(uint64_t completion)
 {
 	if (completion)

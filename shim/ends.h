@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of work that a thread of the program observes: a wait for a signal returns, a load returns a
- * final value (0 or below), or the driver's wait for events returns.
+ * Finds ends of work that a thread of the program has noticed, because its wait for a signal has
+ * returned, its load has returned a final value (0 or below), or the driver's wait for events has
+ * returned.
  *
  * A queue has ended if the completion signal of its last packet is final, read after the queue's
- * write pointer (completion.h). The signal for which the thread waited may be another one: when a
- * copy is over that waited on the GPU for a kernel, the kernel is over, too. A signal that counts
- * from 0 downwards is final at once, so its queue is idle until the sampler finds that the read
- * pointer stands still before the end.
+ * write pointer (completion.h). The thread may have waited for another signal: when a copy is over
+ * that waited on the GPU for a kernel, the kernel is over, too. A signal that counts from 0
+ * downwards is final at once, so its queue counts as idle until the sampler finds that the read
+ * pointer stays before the write pointer.
  *
  * Threads: any. The hooks never wait for a lock; they leave a request in the queue (activity.h).
  */
@@ -18,25 +19,26 @@
 #include <stdint.h>
 
 /* Records that the calling thread is about to wait for @signal. This function and the next four are
- * hooks of struct kfdshim_agent; any thread.
- * Returns a ticket for ends_wait_end(), or KFDSHIM_NO_TICKET if no queue is active or all places
- * are taken. */
+ * hooks of struct kfdshim_agent; any thread. Returns a ticket for ends_wait_end(), or
+ * KFDSHIM_NO_TICKET if no queue is active or too many threads wait. */
 uint32_t ends_wait_begin(uint64_t signal);
-/* Ends the record of ends_wait_begin(). @over: the condition was met and the signal is final (0 or
- * below). Keeps errno. */
+/* Removes the record of ends_wait_begin(). If @over, also makes the queues idle that have ended.
+ * @over: the condition was met and the signal is final (0 or below). Keeps errno. */
 void ends_wait_end(uint32_t ticket, uint64_t signal, bool over);
-/* Finds out which queues have ended, after a load of a final value of @signal. Keeps errno. */
+/* Makes the queues idle that have ended. Called after a load of a final value of @signal. Keeps
+ * errno. */
 void ends_loaded(uint64_t signal);
-/* Finds out which queues have ended, after the driver's wait for events. Keeps errno. */
+/* Makes the queues idle that have ended. Called after the driver's wait for events. Keeps errno. */
 void ends_events(void);
-/* Makes each queue active whose write pointer has moved, after the runtime has accepted a copy, and
- * remembers @completion, the signal that the copy counts down at its end (0: none). Keeps errno. */
+/* Makes the queues active whose write pointer has moved. Called after the runtime has accepted a
+ * copy; remembers @completion, the signal that the copy counts down at its end (0: none). Keeps
+ * errno. */
 void ends_copied(uint64_t completion);
 
 /* Returns true if a thread is waiting for @signal. Any thread. */
 bool ends_is_waited_for(uint64_t signal);
 
-/* Forgets all waits and copies: at the start, and in a fork child. */
+/* Forgets all recorded waits and copies. Called at the start, and in a fork child. */
 void ends_init(void);
 
 #endif

@@ -20,7 +20,7 @@
 #define RUN_NS 200000000u /* pause after hold_span_ns, in which the process runs */
 /* Period of hold_step() while held. */
 #define CHECK_NS 100000000u
-#define RETRY_NS 10000000u /* between two tries of what has failed */
+#define RETRY_NS 10000000u /* delay before hold_step() repeats what has failed */
 
 uint64_t hold_span_ns = 30000000000u;
 uint64_t hold_lease_ns = 3000000000u;
@@ -185,9 +185,10 @@ static int release(void)
 	return err;
 }
 
-/* Returns true if levels self and weight cannot hold the process now: the runtime is not enabled
- * (the device is kept only after that), or a thread is in a driver call that sleeps while the
- * session has queues suspended. A request that was granted stays, and is applied afterwards. */
+/* Returns true if the level is self or weight and cannot hold the process now. Either the runtime
+ * is not enabled (before that the agent has no open device), or a thread is in a driver call that
+ * sleeps while the session has queues suspended. A request that was granted stays, and is applied
+ * afterwards. */
 static bool must_wait(void)
 {
 	if (it.level != CLIENT_SHM_LEVEL_SELF && it.level != CLIENT_SHM_LEVEL_WEIGHT)
@@ -195,9 +196,9 @@ static bool must_wait(void)
 	return !device_is_open() || (it.teardown_threads > 0 && !is_by_updates(it.level));
 }
 
-/* Holds or releases the process as the requests and the time limits say. The time on hold goes on
- * while the process is released only for a driver call: otherwise a process that makes such calls
- * often enough would never get its pause. */
+/* Holds or releases the process as the requests and the time limits demand. The time on hold is not
+ * reset while the process is released only for a driver call: otherwise a process that makes such
+ * calls often enough would never get its pause. */
 static int apply(uint64_t now_ns)
 {
 	bool due = wanted() && now_ns >= it.run_until_ns;
@@ -215,7 +216,7 @@ static int apply(uint64_t now_ns)
 		drop_holds(err);
 	if (!it.since_ns)
 		it.since_ns = now_ns;
-	/* A failed try may leave queues suspended: it counts as a hold, which hold_step()
+	/* A failed attempt may leave queues suspended. So it counts as a hold, which hold_step()
 	 * releases. */
 	set_held(!err || hold_stands());
 	if (err)
@@ -247,7 +248,7 @@ int hold_set(enum hold_by by, enum client_shm_level level, bool hold)
 
 	pthread_mutex_lock(&lock);
 	err = change(by, level, hold, clock_ns());
-	/* read again, because the driver call may take long */
+	/* Read the clock again, because the driver call may take long. */
 	it.holds[by].renewed_ns = clock_ns();
 	it.holds[by].lost = 0; /* the caller learns a failure from `err` */
 	pthread_mutex_unlock(&lock);
@@ -320,8 +321,8 @@ static void collect(void)
 	drop_holds(err);
 }
 
-/* Checks whether the session by which the process is held still exists. If another process ends it,
- * the driver resumes this process without any notification. */
+/* Drops the hold requests if the debug session by which the process is held no longer exists. If
+ * another process ends it, the driver resumes this process without any notification. */
 static void check_session(void)
 {
 	if (it.held && self_is_suspended() && self_check() == -EINVAL)
@@ -358,7 +359,7 @@ static void keep_device(const struct kfdshim_preload_iface *host, int fd)
 
 	if (device_is_open())
 		return;
-	/* read now, because later calls come under the agent's lock */
+	/* Read this now, because later calls come under the agent's lock. */
 	(void)topology_saves_waves();
 	it.host = host;
 	err = device_keep(fd);
@@ -381,9 +382,10 @@ void hold_device(const struct kfdshim_preload_iface *host, int fd)
 }
 
 /*
- * Returns true if the session is to be opened now, before a queue exists, because ENABLE on a busy
- * runtime was seen to kill the process. If there is a daemon, the daemon opens the session. A
- * process that is never held opens none, because a GPU can have only one (one VMID for debugging).
+ * Returns true if the process should open the debug session on itself now, before a queue exists:
+ * ENABLE on a busy runtime was seen to kill the process. If there is a daemon, the daemon opens the
+ * session. A process that is never held opens none, because a GPU can have only one session (it has
+ * one VMID for debugging).
  */
 static bool session_may_be_needed(void)
 {

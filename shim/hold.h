@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds this process back from within. This is the one module that decides whether the process is
- * held, on whose request and by which level. The levels are self_session.c (a debug session of the
- * process on itself), submit_gate.c (submits nothing more) and queue_override.c (queue priorities;
- * level self without a session if KFDSHIM_UPDATE_QUEUE enables it).
+ * Holds this process off the GPU by calls of the process itself. Only this module decides whether
+ * the process is held, on whose request and by which level. The levels are self_session.c (a debug
+ * session of the process on itself), submit_gate.c (submits nothing more) and queue_override.c
+ * (queue priorities; level self without a session if KFDSHIM_UPDATE_QUEUE enables it).
  *
  * There are two requesters: the daemon (its hold command, daemon_link.c) and, without a daemon, a
  * peer (peer_policy.c). The process is held while at least one of them requests it, by the level
@@ -28,13 +28,13 @@ extern uint64_t hold_lease_ns; /* 3 s: a hold request that is not renewed ends *
 enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
 
 /*
- * Sets or drops the hold request of @by, and applies it before it returns. The agent's thread, not
- * under the agent's lock.
+ * Sets (@hold) or drops the hold request of @by, and applies it before it returns. The agent's
+ * thread, not under the agent's lock.
  *
  * A request to hold is a lease: it ends hold_lease_ns after the last hold_set() or hold_renew().
- * After hold_span_ns without a pause the process runs for 200 ms and is then held again. A
- * release for a driver call (hold_leave_begin()) is not such a pause. A request that was granted
- * stays in force during both, and is applied again when they are over.
+ * After hold_span_ns without a pause the process runs for 200 ms and is then held again. A release
+ * for a driver call (hold_leave_begin()) is not such a pause. A request that was granted stays in
+ * force during both, and is applied again when they are over.
  *
  * Returns 0, or a negative errno if this level cannot hold the process; the request is then
  * dropped.
@@ -52,14 +52,14 @@ int hold_set(enum hold_by by, enum client_shm_level level, bool hold);
 int hold_prepare(enum client_shm_level level);
 /* Renews the lease of the request of @by, if there is one. The agent's thread. */
 void hold_renew(enum hold_by by);
-/* Returns the positive errno that ended a hold that hold_set() had granted to @by, if it ended
- * without a release; each such hold is reported once, and its request was dropped. Otherwise
- * returns 0, also after the limits in time, and after driver calls in which a held process would
- * sleep. The agent's thread. */
+/* If an error has ended a hold that hold_set() had granted to @by, returns that positive errno,
+ * once; the request was dropped. Otherwise returns 0, also if the hold has ended by a time limit or
+ * was interrupted by a driver call in which a held process would sleep. The agent's thread. */
 int hold_lost(enum hold_by by);
-/* Ends leases, applies the limits in time, suspends new queues of a held process and repeats what
- * has failed. The agent's thread; to be called at least every 100 ms while the process is held.
- * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed. */
+/* Ends hold requests that were not renewed, applies the time limits, suspends new queues of a held
+ * process and repeats what has failed. The agent's thread; to be called at least every 100 ms while
+ * the process is held. Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call
+ * is needed. */
 uint64_t hold_step(uint64_t now_ns);
 /* Drops the peers' request and closes the debug session of the process on itself, after a
  * resume, so that the daemon can open one. With KFDSHIM_LEVEL=self the session stays. The
@@ -69,8 +69,8 @@ void hold_hand_over(void);
  * then no sign of a running kernel. Any thread. */
 bool hold_stands(void);
 
-/* Before a CREATE_QUEUE on @fd: opens the device for UPDATE_QUEUE if level weight or
- * KFDSHIM_UPDATE_QUEUE is configured. Not under the agent's lock; keeps errno. */
+/* Opens the device for UPDATE_QUEUE if level weight or KFDSHIM_UPDATE_QUEUE is configured. To be
+ * called before a CREATE_QUEUE on @fd. Not under the agent's lock; keeps errno. */
 void hold_device(const struct kfdshim_preload_iface *host, int fd);
 /* To be called after RUNTIME_ENABLE has succeeded on @fd. Keeps the device (kfd_fd.h), and opens
  * the debug session of the process on itself at level self, and at levels auto and trap if there is
@@ -91,7 +91,7 @@ void hold_leave_end(void);
  * thread hold the new queue, too, in its next iteration. Any thread, not under the agent's lock. */
 void hold_queue_created(void);
 
-/* In a fork child: forgets holds, session and device. */
+/* Forgets the holds, the session and the device. To be called in a fork child. */
 void hold_forget(void);
 
 #endif

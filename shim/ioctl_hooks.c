@@ -37,7 +37,7 @@
 #define CU_MASK_WORDS 32u /* the driver uses at most 1024 CUs */
 
 static const struct kfdshim_preload_iface *host;
-static pid_t owner; /* the process that the agent was started in, or the last fork child */
+static pid_t owner; /* PID of the process that this state belongs to */
 
 kfdshim_agent_start_fn kfdshim_agent_start;
 
@@ -77,9 +77,9 @@ static const struct activity_events activity_events = {
 
 /* ---- ioctls ---- */
 
-/* Adds a queue to the table, again if its DESTROY_QUEUE has failed with @err (else 0). If the
- * process is held, a compute queue is held, too. Another thread may free the queue once it is
- * added. */
+/* Adds a queue to the table: a new one if @err is 0, otherwise one whose DESTROY_QUEUE has failed
+ * with @err. If the process is held, a compute queue is held, too. Another thread may free the
+ * queue once it is added. */
 static void add(struct shim_queue *q, int err)
 {
 	bool compute = !queue_is_sdma(q);
@@ -199,7 +199,8 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* Forwards an ALLOC_QUEUE_GWS, and records it in the table if the driver accepts it. */
+/* Forwards an ALLOC_QUEUE_GWS. If the driver accepts it, records in the table whether the queue has
+ * GWS. */
 static int alloc_queue_gws(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args;
@@ -299,9 +300,10 @@ static int plain(const struct kfdshim_preload_iface *to, int fd, unsigned long r
 	return to->ioctl(fd, request, arg);
 }
 
-/* Forwards a call that pins pages, writes or frees page tables, or waits for that, with the
- * driver's mutex of the process held (kfd_chardev.c of Linux 6.5 to 7.3), and announces it to the
- * daemon (link_pin_begin()). SVM is no such call: it has locks of its own (kfd_ioctl_svm). */
+/* Forwards a memory call by @forward, and announces it to the daemon meanwhile (link_pin_begin()).
+ * The driver executes such a call with its mutex of the process held: it pins pages, writes or
+ * frees page tables, or waits for that (kfd_chardev.c of Linux 6.5 to 7.3). SVM is no such call: it
+ * has locks of its own (kfd_ioctl_svm). */
 static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void *arg)
 {
 	struct client_shm *shm = link_pin_begin();

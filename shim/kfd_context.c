@@ -34,11 +34,12 @@ static struct {
 } contexts[CONTEXT_UNSEEN];
 _Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "the mark of unseen contexts is distinct");
 static bool any;    /* atomic: there has been a secondary context */
-static bool logged; /* atomic: a context too many has been logged */
+static bool logged; /* atomic: the message about too many contexts was logged */
 /* Time of the next scan; sampler's thread only. */
 static uint64_t next_ns;
 
-/* Reserves the lowest free number. Returns CONTEXT_UNSEEN if none is free. */
+/* Reserves and returns the lowest free context number, or returns CONTEXT_UNSEEN if none is
+ * free. */
 static uint32_t take_number(void)
 {
 	uint32_t number = 1;
@@ -60,9 +61,9 @@ static void set_state(uint32_t number, enum state state)
 
 /*
  * Stores the context number in the open file as the signal that the file would send on input
- * (F_SETSIG). The driver never sends one, so nothing else depends on it. dup() copies the mark with
- * the file, and it ends with the file. Signal numbers end at 64, which marks files of the agent
- * itself (descriptor.h).
+ * (F_SETSIG). The driver never sends this signal, so the number has no other effect. It belongs to
+ * the open file: a dup() of the descriptor has it, too, and it ends with the file. The highest
+ * signal number, 64, marks files of the agent itself (descriptor.h).
  */
 void context_new(int fd)
 {
@@ -90,8 +91,8 @@ void context_new(int fd)
 		contexts[number].missed = 0;
 		set_state(number, err ? FREE : LIVE);
 	}
-	/* Start a scan: without queues it runs only when a context is made, and frees the numbers
-	 * of contexts that have ended. */
+	/* Start a scan, which frees the numbers of contexts that have ended. Without queues this is
+	 * the only time when one runs. */
 	sampler_wake();
 	errno = saved;
 }
@@ -116,7 +117,7 @@ static bool read_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEX
 	int fd, number;
 	DIR *dir;
 
-	/* "self" is the first thread, which may have ended */
+	/* Not /proc/self, which is the first thread: it may have ended. */
 	dir = opendir("/proc/thread-self/fd");
 	if (!dir)
 		return false;

@@ -13,7 +13,7 @@
 
 static struct {
 	int fd; /* file descriptor in use; atomic; -1: none */
-	/* The device file, by which a descriptor of it is recognised. */
+	/* Device and inode number of /dev/kfd, by which a descriptor of it is recognised. */
 	dev_t dev;
 	ino_t ino;
 	int copy; /* copy of the program's file descriptor; -1: none */
@@ -33,9 +33,10 @@ static bool is_ours(int fd)
 	return descriptor_is_ours(fd) && is_device(fd);
 }
 
-/* Returns true if @fd still seems to be the copy. A copy cannot be marked, because that would mark
- * the program's file, too. Its number may therefore belong to the program by now; if it is a file
- * of the primary context, driver calls by it do the same. */
+/* Returns true if @fd still seems to be the agent's copy of a file descriptor of the program. A
+ * copy cannot be marked, because that would mark the program's file, too. So its number may belong
+ * to the program by now. If it is a file of the primary context, driver calls through it have the
+ * same effect. */
 static bool is_copy(int fd)
 {
 	return fd >= 0 && fd == device.copy && is_device(fd) &&
@@ -47,7 +48,7 @@ static void set(int fd)
 	__atomic_store_n(&device.fd, fd, __ATOMIC_RELEASE);
 }
 
-/* Opens the device. Returns -1 with errno on failure; ENODEV: the name is now another device. */
+/* Opens the device. Returns -1 with errno on failure; ENODEV: another device has this name now. */
 static int open_device(void)
 {
 	int fd = descriptor_keep(open(DEVICE, O_RDWR | O_CLOEXEC));

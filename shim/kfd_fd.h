@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's own open file of /dev/kfd, for driver calls that do not come from a hook: the runtime
- * may close its own at any time.
+ * The agent's own open file of /dev/kfd, for driver calls outside of hooks. The runtime's file is
+ * not used for them, because the runtime may close it at any time.
  *
  * The device is opened anew, because all open files of a process, except those of secondary
  * contexts, belong to one KFD process. A program may close this file too (closefrom()), and its
@@ -11,8 +11,8 @@
  *
  * If the device cannot be opened by name (a sandbox), the agent uses a copy of a file descriptor of
  * the program's primary context. A copy cannot be marked, because that would mark the program's
- * file as well. Its owner cannot be verified later, so it is never closed; it can be used again
- * after device_drop().
+ * file as well. Without a mark it cannot be verified later that the number is still the agent's, so
+ * the copy is never closed. It can be used again after device_drop().
  *
  * Threads: under the lock of hold.c, except device_is_open(), which any thread may call.
  */
@@ -32,7 +32,8 @@ bool device_is_open(void);
 int device_fd(void);
 /* Gives up the device. Closes the file descriptor, unless it is a copy. */
 void device_drop(void);
-/* In a fork child: as device_drop(), and forgets the copy, which is the parent's. */
+/* Closes the file descriptor as device_drop() does, and forgets the copy, which is the parent's. To
+ * be called in a fork child. */
 void device_forget(void);
 
 #endif
