@@ -105,10 +105,11 @@ static bool engine_has_ended(const struct shim_queue *q, uint64_t r, uint64_t w)
 }
 
 /*
- * Returns true if the signal of the last packet may be believed although the read pointer still
- * lags behind that packet. A slot that is reserved and not filled yet names an old signal. The
- * doorbell's hook corrects that (activity_try_end()), but only for covered queues. A signal whose
- * end was refuted (look.c) would report the same end again at every load.
+ * Returns true if a final signal of the last packet shows the end of the queue's work even while
+ * the read pointer is still before that packet. The slot may be reserved and not filled yet, and
+ * then names an old signal. activity_try_end() detects that, but only for queues whose doorbells
+ * all have hooks (queue_is_covered()). The signal is not trusted either if a poll has refuted the
+ * end at this write pointer (look.c), because it would report the same end again at every load.
  */
 static bool may_lag(const struct shim_queue *q, uint64_t w)
 {

@@ -7,11 +7,12 @@
 #include "shim/ends.h"
 #include "shim/queue_table.h"
 
-#define QUIET_MIN_NS 2000000u /* a shorter gap between kernels is no end of the queue's work */
+#define QUIET_MIN_NS 2000000u /* a shorter gap between kernels does not end the queue's work */
 
 /*
- * The polling period. A wake of a thread costs 3 us at best and 40 us in a virtual machine, so a
- * queue is polled after a quarter of the time for which its state has lasted, within these bounds.
+ * Bounds of the polling period. A wake of a thread costs 3 us at best and 40 us in a virtual
+ * machine. So a queue is polled after a quarter of the time for which its state has lasted, within
+ * these bounds.
  */
 #define POLL_SHIFT 2
 #define POLL_MIN_NS 1000000u
@@ -19,32 +20,33 @@
 
 /*
  * Polling period of a queue while the daemon holds less urgent work for it and no thread of the
- * program reports its ends: every moment until the end is found is lost to all processes. The
- * daemon takes less than a millisecond to hold the work, so a node on which work was held within
- * LATELY_NS counts, too.
+ * program reports its ends: until the end is found, no process uses the GPU. The daemon takes less
+ * than a millisecond to hold the work, so a node where work was held within the last LATELY_NS
+ * counts, too.
  */
 #define CLOSE_NS 50000u
 #define LATELY_NS 100000000u
 
-/* Upper limit of longest_ns, the learned length of a queue's longest kernel: one packet that ran
- * for seconds must not delay every later end. */
+/* Upper limit of longest_ns, the learned length of a queue's longest kernel. Without it, one packet
+ * that ran for seconds would delay the detection of every later end. */
 #define KERNEL_MAX_NS 100000000u
 
 /* If two polls are farther apart than this, the process was stopped or had no core, so it is not
  * known when the read pointer moved in between. */
 #define FAR_NS (4 * POLL_MAX_NS)
 
-/* A start that no hook announces makes a queue's hooks untrusted, because a program may ring a
- * doorbell both through the hooks and around them (it resolves some functions by handle). After
- * this number of announced starts in a row they are trusted again, because the runtime itself may
- * have made the start that was not announced. */
+/* If a poll finds work that no hook has announced, the queue's hooks are no longer trusted, because
+ * a program may ring a doorbell both through the hooks and around them (it resolves some functions
+ * by handle). After this number of announced starts in a row the hooks are trusted again, because
+ * the start without an announcement may have been the runtime's own. */
 #define ANNOUNCED 16u
 
-/* A completion signal above 0 for which no thread waits may belong to a kernel that runs, or may be
- * in use again. It keeps the queue active for this time. */
+/* Time for which a completion signal above 0 keeps a queue active although no thread waits for it:
+ * it may belong to a kernel that runs, or may be in use again. */
 #define UNFINISHED_NS 100000000u
 
-/* Returns true if the queue is polled at the short period CLOSE_NS. */
+/* Returns true if the queue is polled at the short period CLOSE_NS: less urgent work is or was held
+ * on its node, and its last end was found by a poll. */
 static bool is_close(const struct shim_queue *q, uint64_t now_ns)
 {
 	const struct shim_node *node = q->node == NODE_NONE ? NULL : &queues.nodes[q->node];
@@ -65,9 +67,10 @@ static uint64_t period(const struct shim_queue *q, uint64_t since_ns, uint64_t n
 	return part > POLL_MAX_NS ? POLL_MAX_NS : part;
 }
 
-/* Returns the shortest quiet time (no pointer moves) that can be an end, in ns. A shorter gap than
- * the polling period cannot be distinguished from work. After a short burst of copies a shorter gap
- * is an end; after kernels it is not, because equal pointers can hide the last kernel. */
+/* Returns the shortest time without movement of a pointer that can mean the end of work, in ns. It
+ * is at least the polling period, because a shorter gap cannot be distinguished from work. After a
+ * short burst of copies (SDMA) a gap below QUIET_MIN_NS means the end, too. After kernels it does
+ * not, because equal pointers can hide the last kernel. */
 static uint64_t gap_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t period_ns = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
@@ -78,7 +81,8 @@ static uint64_t gap_limit(const struct shim_queue *q, uint64_t now_ns)
 	return period_ns < least ? least : period_ns;
 }
 
-/* Returns the time without movement after which equal pointers alone mean the end, in ns. */
+/* Returns the time without movement of a pointer after which equal pointers alone mean the end of
+ * work, in ns. */
 static uint64_t quiet_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
@@ -93,7 +97,8 @@ static void measure_anew(struct shim_queue *q)
 	q->stood = false;
 }
 
-/* Learns the length of the longest kernel: the read pointer has not moved since q->stalled_ns. */
+/* Updates the learned length of the longest kernel by the time since q->stalled_ns, in which the
+ * read pointer has not moved. */
 static void stalled(struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t stalled_for_ns = now_ns - q->stalled_ns;
@@ -104,9 +109,9 @@ static void stalled(struct shim_queue *q, uint64_t now_ns)
 	q->stood = true;
 }
 
-/* Polls a queue whose ring is not empty: its first packet runs or waits. A queue of an offline
- * process is never reported as blocked, because it could begin to run beside a request of an online
- * process at any moment. */
+/* Handles a poll of a queue whose ring is not empty: its first packet runs or waits. A queue of an
+ * offline process is never reported as blocked, because it could begin to run beside a request of
+ * an online process at any moment. */
 static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 {
 	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
@@ -115,8 +120,9 @@ static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 		q->stalled_ns = now_ns;
 		return;
 	}
-	/* On parts where the read pointer passes a packet when it is taken up, the kernel before
-	 * the barrier may still run, so the queue counts as blocked only after its quiet time. */
+	/* On parts where the read pointer passes a packet when its execution begins, the kernel
+	 * before the barrier may still run, so the queue counts as blocked only after its quiet
+	 * time. */
 	if (may && completion_of_barrier(q, r)) {
 		if (now_ns - q->stalled_ns >= quiet_limit(q, now_ns))
 			activity_block(q, true, now_ns);
@@ -130,9 +136,9 @@ static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 	stalled(q, now_ns);
 }
 
-/* Polls a queue whose ring is empty. On parts where the read pointer passes a packet when it is
- * taken up, the last kernel may still run. The work counts as over if the completion signal says
- * so, or after quiet_limit(), unless a thread still waits for that signal. */
+/* Handles a poll of a queue whose ring is empty. On parts where the read pointer passes a packet
+ * when its execution begins, the last kernel may still run. So the work counts as over only if the
+ * completion signal is final, or after quiet_limit() if no thread waits for that signal. */
 static void poll_drained(struct shim_queue *q, uint64_t w, uint64_t now_ns)
 {
 	uint64_t quiet = now_ns - q->changed_ns, signal;
@@ -174,10 +180,10 @@ static void read_pointer_moved(struct shim_queue *q, uint64_t r, uint64_t now_ns
 }
 
 /*
- * Polls a queue that counts as idle since a thread's wait has returned. Without barrier bits a
- * packet before the last one may still run. The read pointer may lag, but not for long: if it stays
- * before the write pointer, there is work, whose end no signal value can show, and the queue is
- * active again.
+ * Handles a poll of a queue that became idle because a thread has seen the end of its work. Without
+ * barrier bits a packet before the last one may still run. The read pointer may lag, but only for a
+ * short time. So if it stays before the write pointer, there is still work, and the queue becomes
+ * active again; from then on a signal value is not accepted as its end (`refuted`).
  */
 static void poll_idle(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
@@ -187,8 +193,8 @@ static void poll_idle(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now
 	activity_begin(q, now_ns);
 }
 
-/* Returns true if a poll has found work of a hooked queue that its hook did not announce. A request
- * in `rung` is an announcement that waits for the lock which this poll holds. */
+/* Returns true if the work that a poll has found on a queue with hooks was not announced by a hook.
+ * A request in `rung` is an announcement, which this poll's lock has kept from being served. */
 static bool is_missed(const struct shim_queue *q)
 {
 	return q->hooked && !q->active && __atomic_load_n(&q->rung, __ATOMIC_RELAXED) == 0;

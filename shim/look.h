@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Polls the pointers of every queue. One poll finds work that no hook has seen, kernels that run
- * (the read pointer stands still), barriers that wait, and the end of work. Each poll costs the
- * program CPU time, so it also computes when the next poll is worth its cost.
+ * Polls the pointers of every queue. A poll finds work that no hook has seen, kernels that run (the
+ * read pointer does not move), barriers that wait, and the end of work. Each poll costs the program
+ * CPU time, so this module also calculates when the next poll is worth its cost.
  *
  * Threads: the sampler's, under the agent's lock (completion.h).
  */

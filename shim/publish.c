@@ -46,7 +46,8 @@ static void wake(void)
 }
 
 /* Wakes the daemon if it sleeps. The fence orders every earlier change of the shared memory before
- * the read of `asleep`. The daemon sets `asleep`, fences, then reads: it misses no change. */
+ * the read of `asleep`. The daemon sets `asleep`, fences, and then reads the shared memory, so
+ * either it sees the change, or this function sees `asleep`. */
 void link_shm_wake(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -64,8 +65,8 @@ void link_queue(const struct shim_queue *q)
 	generation = peer.shm->queue_generation;
 	entry = queues_entry(q);
 	client_shm_queue_write(peer.shm, q->slot, &entry);
-	/* A change of activity is reported by link_node(); wake the daemon only for a change of the
-	 * table. */
+	/* Wake the daemon only for a change of the table; for a change of activity link_node()
+	 * wakes it. */
 	if (peer.shm->queue_generation != generation)
 		link_shm_wake();
 }
@@ -99,8 +100,9 @@ void link_event(enum client_shm_event_kind kind, const struct shim_queue *q, uin
 	client_shm_event_add(peer.shm, &event);
 }
 
-/* Returns the slot of a node in the client's shared memory, or -ENOSPC. A daemon of the previous
- * version has room for fewer nodes. @guess is the slot where the node probably is. */
+/* Returns the slot of a node in the client's shared memory, or -ENOSPC if there is no daemon or no
+ * free slot. A daemon of the previous version has room for fewer nodes. @guess is the slot where
+ * the node probably is. */
 static int slot_of(uint32_t gpu_id, uint32_t guess)
 {
 	static bool reported;
@@ -150,9 +152,8 @@ static void publish_runtime(void)
 	 * session on itself, because the daemon could not open one. */
 	if (config.observe || own)
 		state = CLIENT_SHM_RUNTIME_UNKNOWN;
-	/* `own_session` and `runtime` together must never allow both a session of this process and
-	 * one of the daemon, so withdraw the own session before the runtime is published, and
-	 * publish it after. */
+	/* The shared memory must never allow both a session of this process and one of the daemon.
+	 * So clear `own_session` before `runtime` is stored, and set it only afterwards. */
 	if (!own)
 		__atomic_store_n(&peer.shm->own_session, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&peer.shm->runtime_errno, reason, __ATOMIC_RELAXED);
@@ -186,7 +187,7 @@ void link_vram(uint32_t gpu_id, uint64_t bytes)
 {
 	int slot = slot_of(gpu_id, 0);
 
-	/* no wake, because nothing waits for this value */
+	/* Do not wake the daemon, because it does not wait for this value. */
 	if (slot >= 0)
 		__atomic_store_n(&client_shm_node(peer.shm, (uint32_t)slot)->vram_bytes, bytes,
 				 __ATOMIC_RELAXED);
@@ -210,8 +211,8 @@ bool link_has_daemon(void)
 	return there;
 }
 
-/* Waits at most 10 ms until the daemon has resumed this process for the driver call that
- * link_leave_begin() has announced under number @mine. */
+/* Waits at most 10 ms until the daemon has resumed this process for a driver call. @mine is the
+ * number under which link_leave_begin() has announced that call. */
 static void wait_released(struct client_shm *shm, uint32_t mine)
 {
 	uint64_t end = clock_ns() + LEAVE_NS, now = clock_ns();
@@ -230,7 +231,8 @@ static void wait_released(struct client_shm *shm, uint32_t mine)
 	kfdshim_log(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
 
-/* Begins a use of the shared memory and returns it, mapped until leave(); NULL: there is none. */
+/* Begins a use of the shared memory and returns it; it stays mapped until leave(). Returns NULL if
+ * there is none. */
 static struct client_shm *enter(void)
 {
 	struct client_shm *shm;
@@ -243,7 +245,7 @@ static struct client_shm *enter(void)
 	return shm;
 }
 
-/* Ends the use of @shm. @changed: the caller has changed it, so the daemon is woken. */
+/* Ends the use of @shm. Wakes the daemon if @changed: the caller has changed the memory. */
 static void leave(const struct client_shm *shm, bool changed)
 {
 	agent_lock();
@@ -262,7 +264,7 @@ struct client_shm *link_leave_begin(void)
 	if (!shm)
 		return NULL;
 	/* Announce the call, then read `suspended`. The daemon sets `suspended`, then reads the
-	 * announcement, so at least one side sees the other. */
+	 * announcement. So at least one of the processes sees what the other has written. */
 	mine = __atomic_add_fetch(&shm->teardown_begin, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shm->suspended, __ATOMIC_SEQ_CST)) {
 		wake();
@@ -319,8 +321,8 @@ static bool is_at(uint32_t i, uint32_t gpu_id)
 	return __atomic_load_n(&peer.daemon_shm->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id;
 }
 
-/* Returns true if the daemon holds less urgent work on the node. Looks first at the index that the
- * node had last time, which is mostly right. */
+/* Returns true if the daemon holds less urgent work on the node. Tries first the node's last index
+ * in the daemon's shared memory, which is mostly right. */
 static bool holds_work(struct shim_node *node)
 {
 	uint32_t n = __atomic_load_n(&peer.daemon_shm->node_count, __ATOMIC_RELAXED), i = 0;
@@ -340,8 +342,8 @@ void link_read_daemon_shm(uint64_t now_ns)
 {
 	int priority = config_priority();
 
-	/* Nothing to read for an offline process, because no work is held for it. A process without
-	 * a priority may have got one from the daemon, so it goes on. */
+	/* Return for an offline process, because no work is held for it. A process without a
+	 * priority may have got one from the daemon, so it goes on. */
 	if (!peer.daemon_shm || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)
@@ -349,7 +351,7 @@ void link_read_daemon_shm(uint64_t now_ns)
 			queues.nodes[i].holds_ns = now_ns;
 }
 
-/* Publishes the whole state into new shared memory. */
+/* Publishes the whole state in the shared memory of a new connection. */
 static void publish_all(uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < queues.end; i++)

@@ -3,8 +3,9 @@
  * Publishes the state of this process in the shared memory of the client (`struct client_shm`), and
  * reads the daemon's fields there and in the daemon's shared memory (`struct daemon_shm`).
  *
- * Without a daemon there is no shared memory: only the debug log (link_event()) gets the changes.
- * The agent's own state is complete, so a daemon that starts, or starts again, gets all of it.
+ * Without a daemon there is no shared memory, and changes are only written to the debug log
+ * (link_event()). The agent keeps the whole state itself, and publishes it to a daemon that starts
+ * later.
  */
 #ifndef KFDSHIM_SHIM_PUBLISH_H
 #define KFDSHIM_SHIM_PUBLISH_H
@@ -34,8 +35,7 @@ void link_runtime(enum client_shm_runtime state, int reason);
  * last try to open one, or 0. @by_updates: the process can suspend itself by UPDATE_QUEUE instead
  * (queue_override.h). Under the agent's lock. */
 void link_session(bool is_open, int error, bool by_updates);
-/* Publishes priority and SLO after the application changed them. Nothing else of the connection
- * changes. Under the agent's lock. */
+/* Publishes priority and SLO after the application has changed them. Under the agent's lock. */
 void link_app_settings(void);
 /* Publishes the VRAM that this process has allocated on a node, in bytes. Does not wake the daemon.
  * Under the agent's lock. */
@@ -50,20 +50,20 @@ bool link_has_daemon(void);
 void link_read_daemon_shm(uint64_t now_ns);
 
 /*
- * To be called before and after a driver call in which a suspended process would sleep. Begin
- * announces the call and, if the process is suspended, waits at most 10 ms for the daemon to resume
- * it. Any thread, not under the agent's lock; both keep errno.
- * Begin returns the shared memory to pass to end, or NULL if there is no daemon.
+ * To be called before and after a driver call in which a suspended process would sleep
+ * (DESTROY_QUEUE, runtime disable). Begin announces the call and, if the process is suspended,
+ * waits at most 10 ms for the daemon to resume it. Any thread, not under the agent's lock; both
+ * keep errno. Begin returns the shared memory to pass to end, or NULL if there is no daemon.
  */
 struct client_shm *link_leave_begin(void);
 void link_leave_end(struct client_shm *shm);
 
 /*
  * To be called before and after a driver call that can hold the driver's mutex of the process for
- * long. A suspend of the process waits for that mutex, and the daemon must not count the wait as
- * time that the GPU needs. Any thread, not under the agent's lock; both keep errno. The daemon is
- * not woken, because it reads this when it suspends. Begin returns the shared memory to pass to
- * end, or NULL if there is no daemon.
+ * long. A suspend of the process waits for that mutex, and the daemon must not count this wait as
+ * time that the GPU needs. Does not wake the daemon, which reads the announcement when it suspends.
+ * Any thread, not under the agent's lock; both keep errno. Begin returns the shared memory to pass
+ * to end, or NULL if there is no daemon.
  */
 struct client_shm *link_pin_begin(void);
 void link_pin_end(struct client_shm *shm);
@@ -75,9 +75,9 @@ void link_pin_end(struct client_shm *shm);
  * the agent's lock. */
 void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm, int wake_fd,
 		    uint64_t now_ns);
-/* Ends the use of the shared memory and unmaps it. Not under the agent's lock.
- * Returns false if there is none, or if a thread between one of the calls of _begin() and of
- * _end() above still uses it; the caller then tries again later. */
+/* Ends the use of the shared memory and unmaps it. Not under the agent's lock. Returns false if
+ * there is none, or if a thread is between a _begin() and an _end() function above and still uses
+ * it; the caller then tries again later. */
 bool link_shm_end(void);
 /* Returns the client's shared memory, or NULL. Any thread with the agent's lock held; the sampler's
  * thread also without it. */
@@ -88,7 +88,7 @@ void link_shm_wake(void);
 /* Returns the daemon's last heartbeat, CLOCK_MONOTONIC ns; 0: none yet. Only while there is a
  * connection. */
 uint64_t link_shm_heartbeat_ns(void);
-/* In a fork child: unmaps the shared memory and closes the eventfd. */
+/* Unmaps the shared memory and closes the eventfd, in a fork child. */
 void link_shm_forget(void);
 
 #endif

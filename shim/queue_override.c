@@ -11,13 +11,13 @@
 #include "shim/queue_table.h"
 
 #define LOWEST 0u
-/* Mask of the percentage in queue_percentage. For a PM4 queue the byte above it selects the XCC. */
+/* Mask of the percentage in queue_percentage. For a PM4 queue the next byte selects the XCC. */
 #define PERCENT 0xffu
 
-/* Lock of this module, taken after the lock of hold.c and before the agent's lock. The values that
- * the driver has and those in the table change together under it. */
+/* Lock of this module, taken after the lock of hold.c and before the agent's lock. It is held while
+ * the driver gets new values, until they are in the table. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Selects the values that the driver gets now. */
+/* The override in force, which selects the values that the driver gets. */
 static enum queue_override override_of;
 /* True while queues may be stopped by this module; atomic. */
 static bool stand;
@@ -37,8 +37,8 @@ static void merge(struct kfd_ioctl_update_queue_args *args)
 		args->queue_percentage &= ~PERCENT;
 }
 
-/* Fills updates[] with the queues whose values the driver does not have yet. Returns their
- * number. */
+/* Fills updates[] with the arguments of UPDATE_QUEUE for all queues for which the driver does not
+ * have these values yet. Returns their number. */
 static uint32_t collect(void)
 {
 	uint32_t n = 0;

@@ -20,7 +20,7 @@
 #define HSA_QUEUE_BASE 8u
 #define HSA_QUEUE_DOORBELL 16u
 #define HSA_QUEUE_SIZE 24u
-/* The id. An intercept queue (queue_join()) has that of the queue behind it. */
+/* The id of the queue. An intercept queue (queue_join()) has the same id as the driver's queue. */
 #define HSA_QUEUE_ID 32u
 _Static_assert(offsetof(amd_queue_t, read_dispatch_id) == AMD_QUEUE_RPTR, "read pointer");
 _Static_assert(offsetof(amd_queue_t, hsa_queue) == 0, "an amd_queue_t begins with the hsa_queue_t");
@@ -33,8 +33,9 @@ struct queues queues;
 
 typedef bool read_fn(void *to, uint64_t address, size_t size);
 
-/* Returns the address of the hsa_queue_t if the memory before the read pointer looks like one of an
- * HSA runtime with this ring, else 0. */
+/* Returns the address of the queue's hsa_queue_t, or 0 if there is none: if an HSA runtime has made
+ * the queue, the read pointer is a member of its amd_queue_t, which then describes the same
+ * ring. */
 static uint64_t find_hsa_queue(const struct shim_queue *queue, read_fn *read)
 {
 	uint64_t base, hsa = (uint64_t)(uintptr_t)queue->rptr - AMD_QUEUE_RPTR;
@@ -66,7 +67,7 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
 		return NULL;
 	q->context = context;
 	/* A secondary context is destroyed when its last file descriptor is closed, without a
-	 * DESTROY_QUEUE. Its queue memory may therefore be freed at any time. */
+	 * DESTROY_QUEUE. So the memory of its queues may be freed at any time. */
 	q->read_via_kernel = context != CONTEXT_PRIMARY;
 	q->id = a.queue_id;
 	q->gpu_id = a.gpu_id;
@@ -91,7 +92,7 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
 	return q;
 }
 
-/* Tells LeakSanitizer that a queue which is never freed is no leak: this happens if threads destroy
+/* Marks a queue that is never freed as no leak for LeakSanitizer: this happens if threads destroy
  * queues while the process exits and liburcu has ended already. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -121,8 +122,8 @@ static void report_overflow(uint32_t gpu_id)
 	reported = true;
 }
 
-/* Returns the index of a GPU in queues.nodes[], appending it if it is new; NODE_NONE if there is no
- * room. */
+/* Returns the index of a GPU in queues.nodes[], to which a new GPU is appended, or NODE_NONE if the
+ * array is full. */
 static uint32_t node_of(uint32_t gpu_id)
 {
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
@@ -241,8 +242,9 @@ struct shim_queue *queue_by_hsa(uint64_t hsa_queue)
 	return NULL;
 }
 
-/* Reads the pointers of a queue whose memory may have been freed, for example after a failed
- * DESTROY_QUEUE. The values count only if the hsa_queue_t still describes this ring. */
+/* Reads the pointers of a queue by system call, because its memory may have been freed, for example
+ * after a failed DESTROY_QUEUE. Returns false if they cannot be read, or if the hsa_queue_t no
+ * longer describes this ring. */
 static bool pointers_via_kernel(const struct shim_queue *queue, uint64_t *rptr, uint64_t *wptr)
 {
 	if (queue->hsa_queue && find_hsa_queue(queue, memory_read) != queue->hsa_queue)

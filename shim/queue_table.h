@@ -34,24 +34,25 @@
 #define AQL_PACKET 64u /* bytes (HSA 1.2, 2.9) */
 
 struct shim_queue {
-	/* Constant while the queue is in the table. `slot`, `node` and `read_via_kernel` can change
-	 * when a queue is inserted again because its DESTROY_QUEUE failed. */
+	/* The fields up to `read_via_kernel` are constant while the queue is in the table. `slot`,
+	 * `node` and `read_via_kernel` can change when a queue is inserted again because its
+	 * DESTROY_QUEUE failed. */
 	uint32_t context; /* number of the KFD context (kfd_context.h) */
 	uint32_t id, gpu_id, type;
 	uint32_t slot;
 	uint32_t node; /* index into queues.nodes[]; NODE_NONE: nodes[] was full */
 	uint64_t ring, ring_bytes;
 	const uint64_t *rptr, *wptr;
-	/* Address of the queue's hsa_queue_t; 0: the queue does not look like one of an HSA
-	 * runtime. Atomic. */
+	/* Address of the queue's hsa_queue_t; 0: no HSA runtime seems to have made the queue.
+	 * Atomic. */
 	uint64_t hsa_queue;
 	uint64_t cwsr_address;
 	uint32_t cwsr_bytes;
 	bool in_use;   /* a reader may still use it, so it is never freed (readers.h) */
-	bool readable; /* the pointer words can be read; cleared by queue_lost() */
-	/* The pointer words and the ring may be freed or unmapped at any time, so they are read by
-	 * memory_read() only. Set after a failed DESTROY_QUEUE, for queues of secondary KFD
-	 * contexts and for DRM user queues. */
+	bool readable; /* the pointers can be read; cleared by queue_lost() */
+	/* The pointers and the ring may be freed or unmapped at any time, so only memory_read() may
+	 * read them. Set after a failed DESTROY_QUEUE, for queues of secondary KFD contexts and for
+	 * DRM user queues. */
 	bool read_via_kernel;
 
 	/* From here on: protected by the agent's lock. */
@@ -64,24 +65,25 @@ struct shim_queue {
 	uint32_t cu_bits;	  /* number of CUs in the CU mask; 0: no mask */
 	uint64_t intercept_queue; /* hsa_queue_t of the intercept queue in front of it; 0: none */
 	bool cooperative;	  /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */
-	/* Ring of the last UPDATE_QUEUE, at first that of CREATE_QUEUE: address and size in
-	 * bytes. */
+	/* Address and size in bytes of the ring that the last UPDATE_QUEUE, or at first
+	 * CREATE_QUEUE, has set. */
 	uint64_t update_ring, update_bytes;
 	uint64_t doorbell; /* handle of the doorbell signal that the hooks saw; 0: none */
 	uint64_t seen_wptr, seen_rptr; /* pointers at the last poll or event */
-	/* Last doorbell, or last change of either pointer. This time and the following ones are
-	 * CLOCK_MONOTONIC ns. */
+	/* Time of the last doorbell, or of the last change of a pointer. This time and the
+	 * following ones are CLOCK_MONOTONIC ns. */
 	uint64_t changed_ns;
 	uint64_t since_ns; /* last time that the queue became active, or that `blocked` changed */
 	uint64_t idle_ns;  /* last time that the queue was found idle */
-	/* Start of the time in which the ring was not empty and the read pointer did not move; 0:
-	 * the queue is not stalled. */
+	/* Time since which the ring is not empty and the read pointer has not moved; 0: the queue
+	 * is not stalled. */
 	uint64_t stalled_ns;
 	/* Estimate of the queue's longest kernel: the longest stall (see stalled_ns) that polls
 	 * have measured, at most 100 ms. Each end of work reduces it by a sixteenth. */
 	uint64_t longest_ns;
 	bool stood; /* a poll found that rptr has not moved since stalled_ns */
-	/* A poll found the last end of work; no thread of the program reported it (ends.h). */
+	/* The last end of work was found by a poll, and not reported by a thread of the program
+	 * (ends.h). */
 	bool found;
 	/* The runtime has stopped the queue by UPDATE_QUEUE, so the driver has it off the GPU. */
 	bool stopped;
@@ -93,16 +95,17 @@ struct shim_queue {
 	uint64_t intercept_doorbell; /* doorbell signal of `intercept_queue`; 0: none */
 	bool active;
 	bool hooked; /* a hook has seen its doorbell */
-	/* Not 0 after a poll found work that no hook had announced. Counts down with each start
-	 * that is announced; the hooks cover the queue again when it is 0. */
+	/* Set when a poll finds work that no hook has announced; each start of work that a hook
+	 * announces reduces it by 1. While it is not 0, the queue is polled as one without
+	 * hooks. */
 	uint32_t missed;
 	/* UPDATE_QUEUE changed the ring, so `ring` must not be read. */
 	bool ring_moved;
-	uint64_t rung; /* request of a hook: this doorbell is about to be rung; 0: none */
+	uint64_t rung; /* request of a hook: this doorbell is about to be rung; 0: no request */
 	bool moved;    /* request of a hook: check the write pointer */
 	uint64_t done; /* request of a hook: all work before this write pointer is over */
-	/* Write pointer up to which a thread reported all work as over, although a poll then found
-	 * that the read pointer stays before it. */
+	/* Write pointer up to which a thread reported all work as over although work was left: a
+	 * poll then found that the read pointer stays before it. */
 	uint64_t refuted;
 };
 
@@ -123,7 +126,7 @@ struct shim_node {
 struct queues {
 	struct shim_queue
 		*table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
-	uint32_t end;		    /* slots from this one on are empty */
+	uint32_t end;		    /* all slots from this index on are empty */
 	uint64_t polled_ns;	    /* last poll of all queues, CLOCK_MONOTONIC ns */
 	/* Both point into struct kfdshim_preload_iface (channel/agent_abi.h): the number of queues
 	 * with an intercept queue, and the number of active queues. Atomic. */
@@ -138,8 +141,8 @@ extern struct queues queues;
  * Returns NULL if there is no memory, or if @size is below QUEUE_ARGS_MIN. Any thread. */
 struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_queue *args,
 				  uint32_t size);
-/* Frees a queue that is not in the table. No reader may still use it, unless `in_use` is set: then
- * the memory is not freed. */
+/* Frees a queue that is not in the table. If `in_use` is set, does not free the memory, because a
+ * reader may still use it. */
 void shim_queue_free(struct shim_queue *queue);
 
 /* Puts the queue into a free slot and makes readers see it. Sets `slot` and `node`. Under the lock.
@@ -155,7 +158,8 @@ struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id);
  * front of that queue: from then on both doorbells are signs of work of that queue. Under the
  * lock. */
 void queue_join(uint64_t hsa_queue);
-/* Reverts queue_join(); does nothing for a queue without an intercept queue. Under the lock. */
+/* Forgets the intercept queue of a queue, which queue_join() has registered; does nothing if there
+ * is none. Under the lock. */
 void queue_part(struct shim_queue *queue);
 /* Marks a `read_via_kernel` queue whose memory was freed. The queue stays in the table, but nothing
  * of its memory is read again, and its hsa_queue_t address is removed, because a new queue may use
@@ -188,22 +192,22 @@ static inline bool queue_is_covered(const struct shim_queue *queue)
 	       __atomic_load_n(&queue->missed, __ATOMIC_RELAXED) == 0;
 }
 
-/* Returns true if the driver does not run a queue with these values (is_active in
- * kfd_process_queue_manager.c). */
+/* Returns true if the driver does not run a queue to which it has been passed these values
+ * (is_active in kfd_process_queue_manager.c). */
 static inline bool queue_args_stop(uint64_t ring, uint64_t ring_bytes, uint32_t percentage)
 {
 	return ring == 0 || ring_bytes == 0 || (percentage & 0xff) == 0;
 }
 
 /* Reads both pointers of the queue. Under the lock, or within readers_begin() if the queue is not
- * `read_via_kernel`.
- * Returns false if they cannot be read, or can no longer be read. */
+ * `read_via_kernel`. Returns false if they cannot be read. */
 bool queue_pointers(const struct shim_queue *queue, uint64_t *rptr, uint64_t *wptr);
 /* Returns true if these pointers mean that the ring is empty. For PM4 queues the read pointer is an
- * offset into the ring in dwords, for the other types it counts as the write pointer does. */
+ * offset into the ring in dwords; for the other types it counts like the write pointer, without a
+ * wrap at the end of the ring. */
 bool queue_drained(const struct shim_queue *queue, uint64_t rptr, uint64_t wptr);
 
-/* In a fork child: empties the table without freeing anything. */
+/* Empties the table in a fork child, without freeing anything. */
 void queues_forget(void);
 
 /* Returns the queue in the form that the client's shared memory has. Under the lock. */

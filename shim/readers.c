@@ -18,22 +18,23 @@
 #include "common/wait.h"
 #include "shim/thread.h"
 
-/* Longest time that a call waits for readers. */
+/* Longest time that readers_wait() and readers_before_fork() wait. */
 #define WAIT_NS 100000000u
 #define CHECK_NS 100000u /* period of the checks before and during a fork */
-/* Size of a trial mapping in join(), larger than what liburcu's registry takes when it grows for
- * one more thread: with 4,000 threads the registry has 512 KiB, and doubles. */
+/* Size of the trial mapping in join(): larger than what liburcu's registry needs when it grows for
+ * one more thread. With 4,000 threads the registry has 512 KiB, and doubles. */
 #define ROOM_BYTES (1u << 20)
 
-/* Variables that liburcu-bp.so exports and declares only in a header that only LGPL code may
- * include. The model places the variable in each thread's static block when the agent is loaded:
- * otherwise the first read of each thread would allocate memory, within any call of the program. */
+/* Variables of liburcu-bp.so. They are declared here because its own declarations are in a header
+ * that only LGPL code may include. The TLS model places the variable in each thread's static block
+ * when the agent is loaded: otherwise the first read of each thread would allocate memory, within
+ * any call of the program. */
 extern __thread struct urcu_bp_reader *urcu_bp_reader /* NULL: thread is not registered */
 	__attribute__((tls_model("initial-exec")));
-extern int urcu_bp_has_sys_membarrier; /* it uses membarrier(2) */
+extern int urcu_bp_has_sys_membarrier; /* liburcu uses membarrier(2) */
 
-/* State of the wait for readers. liburcu's wait has no time limit, so it runs in a thread of its
- * own, one at a time. ENDED and REFUSED are results of the last wait. */
+/* State of the wait for readers. liburcu's wait has no time limit, so a thread of its own executes
+ * it, one wait at a time. ENDED and REFUSED are results of the last wait. */
 enum wait_state { NONE, RUNNING, ENDED, REFUSED };
 static uint32_t state; /* futex; atomic */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -42,8 +43,8 @@ static uint32_t forks; /* forks in progress, during which no wait begins; atomic
 /* The thread that forks with liburcu's lock taken; 0: none. Atomic, written under that lock. */
 static pthread_t locker;
 
-/* The process whose threads may register; 0: none. A child made by clone() without the fork
- * handlers can have a registry whose lock will never be free. */
+/* PID of the process whose threads may register with liburcu; 0: none may. In a child made by
+ * clone() without the fork handlers, liburcu's registry may be locked for ever. */
 static pid_t home;
 
 /* Tell ThreadSanitizer the order that liburcu guarantees, because the sanitizer does not see it. */
@@ -62,8 +63,9 @@ void readers_init(void)
 	__atomic_store_n(&home, getpid(), __ATOMIC_RELAXED);
 }
 
-/* Registers the calling thread. liburcu aborts without memory, so a trial mapping finds out first.
- * Returns false without memory, and in a child made without the fork handlers. */
+/* Registers the calling thread with liburcu. liburcu aborts if memory is short, so a trial mapping
+ * checks that first. Returns false if memory is short, and in a child made without the fork
+ * handlers. */
 static __attribute__((noinline, cold)) bool join(void)
 {
 	void *room;
@@ -93,7 +95,7 @@ void readers_end(void)
 }
 
 /* Body of the thread that waits for readers. Tries membarrier(2) first, because liburcu aborts if
- * that fails, as under a seccomp filter that the program has installed meanwhile. */
+ * that call fails, for example under a seccomp filter that the program has installed meanwhile. */
 static void *wait_for_all(void *arg)
 {
 	bool ends = !urcu_bp_has_sys_membarrier ||
@@ -107,10 +109,11 @@ static void *wait_for_all(void *arg)
 	return arg;
 }
 
-/* Starts the thread, after the end of forks in progress. Returns false if that is not possible. */
+/* Starts the thread that waits for readers, after the end of forks in progress. Returns false if an
+ * earlier wait still runs, if a fork lasts until @end_ns, or if the thread cannot be started. */
 static bool begin_wait(uint64_t end_ns)
 {
-	/* While an earlier wait has not ended, this one would not end either. */
+	/* While an earlier wait has not ended, a new one would not end either. */
 	if (__atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING)
 		return false;
 	for (;;) {
@@ -134,8 +137,8 @@ bool readers_wait(void)
 	struct timespec left;
 	bool ended = false;
 
-	/* A signal handler that calls this has interrupted a read of the same thread, or a fork
-	 * handler calls it within the thread's fork. */
+	/* Do not wait for the calling thread itself: in a signal handler that has interrupted a
+	 * read of this thread, or in a fork handler of the program during this thread's fork. */
 	if ((urcu_bp_reader && urcu_bp_read_ongoing()) ||
 	    __atomic_load_n(&locker, __ATOMIC_RELAXED) == pthread_self())
 		return false;
@@ -152,8 +155,8 @@ bool readers_wait(void)
 	return ended;
 }
 
-/* Takes liburcu's lock, so that a child does not inherit it in use. A wait for readers holds that
- * lock; if the wait does not end in time, fork(2) goes on without the lock. */
+/* Takes liburcu's lock, so that the child does not inherit it in the locked state. A wait for
+ * readers holds that lock; if the wait does not end in 100 ms, fork(2) goes on without the lock. */
 void readers_before_fork(void)
 {
 	NOT_CANCELLED;
@@ -171,8 +174,8 @@ void readers_before_fork(void)
 	errno = saved;
 }
 
-/* Returns true if this thread's readers_before_fork() has taken liburcu's lock; the caller frees
- * it. */
+/* Returns true if readers_before_fork() of this thread has taken liburcu's lock, which the caller
+ * then has to free. */
 static bool take_locker(void)
 {
 	if (__atomic_load_n(&locker, __ATOMIC_RELAXED) != pthread_self())
@@ -197,6 +200,6 @@ void readers_after_fork_child(void)
 	__atomic_store_n(&home, usable ? getpid() : 0, __ATOMIC_RELAXED);
 	pthread_mutex_init(&one_at_a_time, NULL);
 	__atomic_store_n(&forks, 0, __ATOMIC_RELAXED);
-	/* Without liburcu's lock a wait would not end. */
+	/* If the lock was not taken, no wait could end: RUNNING refuses every wait. */
 	__atomic_store_n(&state, usable ? NONE : RUNNING, __ATOMIC_RELAXED);
 }

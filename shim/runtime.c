@@ -17,13 +17,14 @@
 #include "shim/safe_read.h"
 #include "shim/topology.h"
 
-/* Limit of tries. RUNTIME_ENABLE sleeps, and can be interrupted, only under a debugger. */
+/* Largest number of attempts of an interrupted RUNTIME_ENABLE. It sleeps, and can be interrupted,
+ * only under a debugger. */
 #define INTERRUPTED_MAX 16
 
 /* Held while the first CREATE_QUEUE enables the runtime: the queue of a second thread must not be
  * created before that. */
 static pthread_mutex_t enable_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool decided; /* under enable_lock: no further try is needed */
+static bool decided; /* under enable_lock: enable() need not be called again */
 /* Address of _amdgpu_r_debug; 0: not found. */
 static uint64_t r_debug;
 static bool ours; /* under enable_lock: enabled by the agent, not by the runtime */
@@ -41,8 +42,9 @@ static void set_state(enum client_shm_runtime new_state, int new_reason)
 	agent_unlock();
 }
 
-/* Finds where a debugger finds the loaded code objects (_amdgpu_r_debug), if it exists. Not at the
- * first queue: the runtime then holds locks for which another thread's dlopen() may wait. */
+/* Finds the address of _amdgpu_r_debug, by which a debugger finds the loaded code objects; 0 if it
+ * does not exist. Not called at the first queue, because the runtime then holds locks for which
+ * another thread's dlopen() may wait. */
 void runtime_find(void)
 {
 	void *handle, *symbol = NULL;
@@ -54,7 +56,7 @@ void runtime_find(void)
 	}
 	if (!symbol)
 		symbol = dlsym(RTLD_DEFAULT, "_amdgpu_r_debug");
-	(void)dlerror(); /* drop the message, which the program must not see */
+	(void)dlerror(); /* drop the error message, which the program must not see */
 	r_debug = (uint64_t)(uintptr_t)symbol;
 }
 
@@ -87,8 +89,9 @@ static bool can_debug(const struct kfdshim_preload_iface *host, int fd, uint32_t
 	return false;
 }
 
-/* Enables the runtime, if possible. Returns true if no later call needs to try again, and false if
- * @gpu_id is not a node: its CREATE_QUEUE will fail and decides nothing. */
+/* Enables the runtime in the driver, if possible. Returns true if no later call needs to try again.
+ * Returns false if @gpu_id is not a node, because then its CREATE_QUEUE fails and the runtime can
+ * still be enabled at the next one. */
 static bool enable(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id)
 {
 	uint32_t capability = topology_capability(gpu_id);
@@ -158,7 +161,8 @@ static int forward_enable(const struct kfdshim_preload_iface *host, int fd, unsi
 	return result;
 }
 
-/* Forwards a runtime disable of the runtime itself, in which a suspended process would sleep. */
+/* Forwards a runtime disable that the runtime itself calls. A suspended process would sleep in it,
+ * so the process is resumed first. */
 static int forward_disable(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
 			   void *arg)
 {
@@ -196,7 +200,7 @@ int runtime_ioctl(const struct kfdshim_preload_iface *host, int fd, unsigned lon
 {
 	struct kfdabi_runtime_enable args = {0};
 
-	/* For the driver another context is another process. */
+	/* The driver treats a secondary context as another process. */
 	if (context_of_fd(fd) != CONTEXT_PRIMARY ||
 	    !memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
 		return host->ioctl(fd, request, arg);

@@ -9,13 +9,14 @@
 
 /*
  * Copies by process_vm_writev() from this process to itself. The kernel reads the source of that
- * call by loads, as any argument of the caller, and takes pages only of the destination. So the
- * source is @address, and the destination is @to. process_vm_readv() would take pages of @address;
- * memory of a device (VM_IO, VM_PFNMAP: GTT and VRAM) has none, so the call would fail with EFAULT.
+ * call by plain loads from the caller's memory, and pins pages only of the destination. So the
+ * source is @address, and the destination is @to. process_vm_readv() would pin pages of @address;
+ * memory of a device (VM_IO, VM_PFNMAP: GTT and VRAM) has none, so that call would fail with
+ * EFAULT.
  *
- * The process is named by the calling thread, because the first thread, whose number is that of the
- * process, may have ended and then has no memory. libc's function is not used, because a sanitizer
- * would treat it as an access.
+ * The target of the call is the calling thread's ID, because the first thread, whose ID is the PID,
+ * may have ended and then has no memory. libc's wrapper is not used, because a sanitizer would
+ * treat it as an access.
  */
 bool memory_read(void *to, uint64_t address, size_t size)
 {
@@ -46,7 +47,8 @@ static bool is_mapped(uint64_t word)
 	return mapped;
 }
 
-/* Copies memory; an aligned word by one load, because another thread may be writing it. */
+/* Copies memory. An aligned word is copied by one load, because another thread may be writing
+ * it. */
 static void load(void *to, uint64_t address, size_t size)
 {
 	uint64_t word;

@@ -17,9 +17,10 @@
 bool memory_read(void *to, uint64_t address, size_t size);
 
 /*
- * Copies by loads, for memory that no thread unmaps meanwhile: the words of a queue that is being
- * created, and arguments that a caller has passed to the driver. A bad address returns false and
- * does not raise SIGSEGV. Works also where a sandbox forbids process_vm_writev().
+ * Copies @size bytes from @address by loads, for memory that no thread unmaps meanwhile: the
+ * pointers of a queue that is being created, and arguments that a caller has passed to the driver.
+ * Returns false, and does not raise SIGSEGV, if the address is bad. Works also where a sandbox
+ * forbids process_vm_writev().
  */
 bool memory_read_mapped(void *to, uint64_t address, size_t size);
 

@@ -27,23 +27,24 @@
 #include "shim/thread.h"
 #include "shim/vram_limit.h"
 
-#define LONG_SLEEP_NS 10000000u /* a longer sleep is ended by sampler_wake() */
+#define LONG_SLEEP_NS 10000000u /* sampler_wake() ends only sleeps that are longer */
 #define NO_BARRIER_NS 10000000u /* polling period on a kernel without membarrier(2) */
-#define DEAF_NS 10000000u	/* length of a sleep while there is no eventfd to end it */
-/* Limit of closely spaced polls: 1/CLOSE_PART (2 %) of a core, of which up to CLOSE_AHEAD_NS may be
- * used in advance. Sleeps below CLOSE_BELOW_NS count as closely spaced. */
+#define DEAF_NS 10000000u	/* longest sleep while no eventfd can end it */
+/* Limits the CPU time of closely spaced polls (sleeps below CLOSE_BELOW_NS between them) to
+ * 1/CLOSE_PART (2 %) of a core. Up to CLOSE_AHEAD_NS of that time may be used in advance. */
 #define CLOSE_PART 50u
 #define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
-/* Limits of the duration of a wake: 5 us on a server, 40 us in a virtual machine or a busy one. */
+/* Limits of the measured duration of a wake: 5 us on a server, 40 us in a virtual machine or on a
+ * busy one. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
-#define ITERATION_MAX_NS 1000000u /* limit of a measured iteration: a longer one waited for a CPU */
+#define ITERATION_MAX_NS 1000000u /* longest iteration that counts; a longer one waited for a CPU */
 #define LEARN_SHIFT 3		  /* weight of a new measurement: 1/8 */
 
 uint64_t sampler_longest_ns = 10000000000u;
 
-static uint64_t wake_ns = WAKE_MIN_NS; /* measured duration of a wake: how late the sleeps end */
+static uint64_t wake_ns = WAKE_MIN_NS; /* measured duration of a wake: how late sleeps end */
 /* Measured duration of one iteration of the sampler's loop without its sleep. A poll makes a system
  * call for each queue that has drained. */
 static uint64_t iteration_ns;
@@ -75,20 +76,22 @@ static bool barrier_everywhere(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
 		return true;
-	/* Register the process for membarrier(2), in case liburcu's own try was refused when it was
-	 * loaded. */
+	/* EPERM: the process is not registered for membarrier(2), because that was refused to
+	 * liburcu when it was loaded. Register the process now. */
 	return errno == EPERM &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 /*
- * Before a long sleep: sets `sleeping`, then polls again, so that a doorbell that was rung
- * meanwhile is seen. If sampler_wake() was called meanwhile, the whole loop runs again.
+ * Sets `sleeping` before a long sleep, then polls again, so that a doorbell that was rung meanwhile
+ * is seen. Returns the time until the next poll; 0 if sampler_wake() was called meanwhile, and the
+ * whole loop must run again.
  *
- * Before a sleep that only doorbells end, more is needed. A submitter moves the write pointer and
- * then reads the table of active doorbells. If its store was a plain one, the read may have passed
- * it. After a barrier in every running thread of the process, such a store is visible to the poll.
+ * Before a sleep that only doorbells end (@after is UINT64_MAX), a barrier is needed, too. A
+ * submitter moves the write pointer and then reads the table of active doorbells. If its store is a
+ * plain one, the CPU may execute the read first. After a barrier in every running thread of the
+ * process, the poll sees such a store.
  */
 static uint64_t poll_before_sleep(uint64_t after)
 {
@@ -104,14 +107,13 @@ static uint64_t poll_before_sleep(uint64_t after)
 }
 
 /*
- * Returns the longest sleep that is allowed, in ns, and opens the eventfd again if the program has
- * closed it or uses its number. A file of the program at that number might never become readable,
- * so only a check before each sleep notices this. 0: a wake came meanwhile and may not have found
- * the eventfd.
+ * Returns the longest sleep that is allowed, in ns. Opens the eventfd again if the program has
+ * closed it or uses its number: a file of the program under that number might never become
+ * readable. Returns 0 if a wake was requested meanwhile, because it may not have found the eventfd.
  *
- * A close during the sleep is not reported: ppoll() goes on waiting for the file, which no longer
- * has a number to be written by. Therefore no sleep is without an end; such a program loses this
- * many seconds, once.
+ * If the program closes the eventfd during the sleep, ppoll() goes on waiting for the file, to
+ * which nothing can be written any more. So every sleep has a limit, and the work of such a program
+ * is noticed late by this limit, once.
  */
 static uint64_t longest_sleep(void)
 {
@@ -127,8 +129,9 @@ static uint64_t longest_sleep(void)
 	return fd < 0 ? DEAF_NS : longest;
 }
 
-/* Returns @after, the time until the next poll, or a longer one if the closely spaced polls have
- * used up their share of CPU time (CLOSE_PART). 0 means that a wake was requested, and stays 0. */
+/* Returns @after, the time until the next poll, or a longer time if the closely spaced polls have
+ * used up their share of CPU time (CLOSE_PART). 0, which means that a wake was requested, is
+ * returned unchanged. */
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct ratelimit limit;
@@ -166,8 +169,8 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 	if (until_ns < end_ns)
 		end_ns = until_ns;
 	n = poll_until_ns(fds, 3, end_ns);
-	/* EINVAL: the limit of open files is below the number of entries, which counts entries
-	 * without a file, too. */
+	/* EINVAL: the limit of open files is below the number of entries in `fds`, including
+	 * entries without a file. Sleep without them. */
 	if (n == -EINVAL)
 		sleep_until_ns(end_ns < now_ns + DEAF_NS ? end_ns : now_ns + DEAF_NS);
 	__atomic_store_n(&sampler_sleep.sleeping, false, __ATOMIC_SEQ_CST);
@@ -175,7 +178,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 		learn(&wake_ns, clock_ns() - end_ns, WAKE_MIN_NS, WAKE_MAX_NS);
 	if (n <= 0)
 		return;
-	/* Check that it is the agent's: reading a file of the program would take data from it. */
+	/* Check that the fd is the agent's: a read of a file of the program would take its data. */
 	if (fds[0].revents && descriptor_is_ours(sampler_sleep.wake_fd))
 		(void)!read(sampler_sleep.wake_fd, &count, sizeof(count));
 	if (fds[1].revents)
@@ -184,7 +187,8 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 		peers_lost();
 }
 
-/* Removes queues and VRAM of a KFD context. Returns false while queues of it are active. */
+/* Removes queues and counted VRAM of a KFD context that has ended. Returns false if queues of the
+ * context are still active; the caller then tries again later. */
 static bool context_ended(uint32_t context)
 {
 	if (entries_drop_context(context))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sampler: the one thread of the agent, "kfdshim". It polls the pointers of the queues while
- * that is needed, and serves the connection to the daemon, the peers and the holds.
+ * The sampler: the agent's permanent thread, named "kfdshim". It polls the pointers of the queues
+ * while that is needed, and does the work of the connection to the daemon (links/daemon_link.h), of
+ * the peers (links/peers.h) and of the holds (hold.h).
  */
 #ifndef KFDSHIM_SHIM_SAMPLER_H
 #define KFDSHIM_SHIM_SAMPLER_H
@@ -14,7 +15,7 @@ extern uint64_t sampler_longest_ns; /* 10 s */
 /* Starts the thread at the first call, with all signals blocked. If it cannot be started, that is
  * logged, and nothing in this process is scheduled. Keeps errno. */
 void sampler_start(void);
-/* In a fork child: forgets the thread, which the child does not have. */
+/* Forgets the thread in a fork child, which does not have it. */
 void sampler_forget(void);
 
 #endif

@@ -29,8 +29,9 @@ bool self_is_suspended(void)
 	return kfd_debug_is_holding(&session);
 }
 
-/* Returns the result of a call on the session, after recording whether the session still is open:
- * another process may have ended it. (Before Linux 6.12.103 that requires no right.) */
+/* Closes the eventfd if the session is no longer open, because another process may have ended it
+ * during the call. Returns @result, the result of that call. (Before Linux 6.12.103 any process
+ * could end it.) */
 static int checked(int result)
 {
 	if (!session.enabled)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Self session: a debug session of this process on itself (DBG_TRAP). The driver requires no ptrace
- * right when caller and target are the same process. By it the process takes its own compute queues
- * off the GPU and resumes them.
+ * Self session: a debug session of this process on itself (DBG_TRAP), by which it suspends and
+ * resumes its own compute queues. The driver requires no ptrace right if caller and target are the
+ * same process.
  *
  * kfd/debug_session.h has the protocol and the rules of the driver. Two more rules concern a
  * process that is its own debugger (Linux 6.5 to 7.3):
@@ -20,7 +20,8 @@
 #include "channel/agent_abi.h"
 
 /*
- * Opens the session, if it is not open. The device is kept (kfd_fd.h) and the runtime is enabled.
+ * Opens the session, if it is not open. Before the call the device must be open (device_keep()) and
+ * the runtime enabled.
  *
  * Returns 0, or a negative errno; nothing is left behind then.
  * - -EALREADY: another debugger has a session on this process.
@@ -42,20 +43,20 @@ bool self_is_open(void);
  * - -EINVAL, and self_is_open() is false: another process has ended the session.
  */
 int self_suspend(void);
-/* Resumes exactly the queues that were suspended.
- * Returns 0, also if the session is gone, or a negative errno. */
+/* Resumes the queues that were suspended, and no others. Returns 0, also if the session is gone, or
+ * a negative errno. */
 int self_resume(void);
 /* Returns true if queues may be suspended. Any thread. */
 bool self_is_suspended(void);
-/* Checks whether the session still exists.
- * Returns 0; -EINVAL if another process has ended it, and it is no longer open then; or another
- * negative errno if the check itself has failed. */
+/* Checks whether the session still exists in the driver. Returns 0; -EINVAL if another process has
+ * ended it (self_is_open() is false then); or another negative errno if the check itself has
+ * failed. */
 int self_check(void);
-/* Clears the flag "new" of a queue that was created, with which it cannot be suspended. Returns 0
- * or a negative errno. */
+/* Clears the driver's flag "new" of new queues, because a queue with that flag cannot be suspended.
+ * Returns 0 or a negative errno. */
 int self_collect(void);
 
-/* In a fork child: forgets the session, which is the parent's. */
+/* Forgets the session, which is the parent's, in a fork child. */
 void self_forget(void);
 
 #endif

@@ -15,15 +15,15 @@
 
 /* Longest time that a thread waits at the closed gate. */
 #define WAIT_NS 1000000000u
-#define CHECK_NS 1000000u /* with a limit above 0: period of the checks for room */
+#define CHECK_NS 1000000u /* if packets may be in flight: period of the checks for room */
 
 static uint32_t *gate;
 
-/* Kind of a thread, the program's or the runtime's, by what it was seen to do first; stored as
- * thread-specific data under `key`. */
+/* Kind of a thread: one of the program or of the runtime, by the first wait in which it was seen
+ * (gate_seen_*()). Stored as thread-specific data under `key`. */
 enum thread_kind { UNSEEN, PROGRAMS, RUNTIMES };
 static pthread_key_t key;
-static int key_error = -1; /* 0: there is a key; -1: not created yet; else an errno */
+static int key_error = -1; /* 0: `key` exists; -1: not created yet; else the errno */
 
 void gate_init(uint32_t *word)
 {
@@ -68,7 +68,8 @@ void gate_seen_events(void)
 	seen(RUNTIMES);
 }
 
-/* Returns true if the calling thread is not one of the runtime. */
+/* Returns true if the calling thread may wait at the gate: it is not known as one of the
+ * runtime. */
 static bool may_wait(void)
 {
 	/* With HSA_ENABLE_INTERRUPT=0 the runtime's threads poll and are never in WAIT_EVENTS. */
@@ -77,8 +78,8 @@ static bool may_wait(void)
 	return own_kind() != RUNTIMES;
 }
 
-/* Returns true if the packets in flight and @count more are within the limit, or if the queue is
- * unknown or cannot be read directly. */
+/* Returns true if @count more packets stay within the limit of packets in flight, or if the queue
+ * is unknown or cannot be read directly. */
 static bool has_room(uint64_t hsa_queue, uint64_t count)
 {
 	uint64_t rptr, wptr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Level gate: while the process is held, its threads wait before they reserve a slot in a queue.
- * Packets that are in a queue already still run. Holding back the doorbell alone would not be
- * enough, because the driver reads the write pointer from memory whenever it maps the queue again.
+ * Packets that are in a queue already still run. To delay only the doorbell would not be enough,
+ * because the driver reads the write pointer from memory whenever it maps the queue again.
  *
  * A thread waits at most 1 s at a time and then submits its packets, because it may hold locks that
  * other threads need, and watchdogs may run. Threads of the HSA runtime never wait. A queue that is
@@ -17,22 +17,22 @@
 /* Sets the initial state, at the start and in a fork child: the gate is open. @word is `gate` of
  * struct kfdshim_preload_iface; it is not 0 while the gate is closed. */
 void gate_init(uint32_t *word);
-/* Closes or opens the gate. Opening wakes all waiting threads and never fails.
- * Returns 0, or a negative errno if the gate cannot be closed, because the kind of a thread cannot
- * be stored and the runtime's threads would wait, too (-EAGAIN: the program has used all keys of
+/* Closes or opens the gate. Opening wakes all waiting threads and never fails. Returns 0, or a
+ * negative errno if the gate cannot be closed: the kind of a thread cannot be stored, so the
+ * runtime's threads would wait, too (-EAGAIN: the program has used all keys of
  * pthread_key_create()). */
 int gate_set(bool closed);
 
-/* Waits until @count slots of this hsa_queue_t may be reserved, at most 1 s. Hook, called by a
- * thread that is about to reserve them while the gate is closed. Any thread; keeps errno. */
+/* Waits until @count slots of this hsa_queue_t may be reserved, at most 1 s. A hook that a thread
+ * calls before it reserves slots while the gate is closed. Any thread; keeps errno. */
 void gate_pass(uint64_t hsa_queue, uint64_t count);
 
 /*
- * Classify the calling thread by what it is seen to do first: the runtime's threads wait in
- * WAIT_EVENTS by themselves, the program's threads get there from hsa_signal_wait_*. A thread that
- * has done neither counts as one of the program. With HSA_ENABLE_INTERRUPT=0 the runtime's threads
- * poll and are never seen in WAIT_EVENTS, so then such a thread counts as one of the program only
- * if it is the first thread of the process.
+ * Classify the calling thread by its first wait. gate_seen_waiting(): it calls hsa_signal_wait_*,
+ * as threads of the program do. gate_seen_events(): it calls WAIT_EVENTS directly, as the runtime's
+ * threads do. A thread that has done neither counts as one of the program. With
+ * HSA_ENABLE_INTERRUPT=0 the runtime's threads never call WAIT_EVENTS, so then an unclassified
+ * thread counts as one of the program only if it is the first thread of the process.
  *
  * Any thread. Called at every level, because the daemon may choose level gate at any time.
  */

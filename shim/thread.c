@@ -9,8 +9,8 @@
 
 #include "shim/descriptor.h"
 
-/* The threads use little of their stack, but the program's thread-local variables are part of
- * it. */
+/* Stack of the agent's threads. They use little of it, but it also contains the program's
+ * thread-local variables. */
 #define STACK_BYTES (256u * 1024u)
 
 static int start(void *(*body)(void *), void *arg, bool small_stack)

@@ -16,7 +16,8 @@ uint32_t topology_capability(uint32_t gpu_id)
 	return gpu ? gpu->capability : 0;
 }
 
-/* Render nodes that were found: gpu_id and minor number in one word, which is atomic; 0: none. */
+/* Render nodes that were found. An entry is the gpu_id (high word) and the minor number (low word),
+ * written atomically; 0: free. */
 static uint64_t render_nodes[TOPOLOGY_GPUS];
 
 uint32_t topology_gpu_of_render(unsigned minor)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the driver's topology in sysfs. A node that the device cgroup hides from this process
- * counts as absent. A call that opens and reads files is for the creation of a queue and not for a
- * hot hook. Any thread; errno is not kept.
+ * counts as absent. Calls that read files may be made when a queue is created, but not in a hook
+ * that runs often. Any thread; errno is not kept.
  */
 #ifndef KFDSHIM_SHIM_TOPOLOGY_H
 #define KFDSHIM_SHIM_TOPOLOGY_H
@@ -10,17 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the node's `capability` property; 0: there is no such node. */
+/* Returns the node's `capability` property, or 0 if there is no such node. Reads files. */
 uint32_t topology_capability(uint32_t gpu_id);
 /* Returns true if queues can be taken off the GPU, that is, if the driver saves running waves
- * (common/cwsr.h). The first call reads files, and logs if it is not so; later calls cost
+ * (common/cwsr.h). The first call reads files, and logs if the driver does not; later calls cost
  * nothing. */
 bool topology_saves_waves(void);
-/* Returns the gpu_id of the node whose render node has this minor number; 0: there is none. Reads
- * files until the node is found; later calls cost nothing. */
+/* Returns the gpu_id of the node whose render node has this minor number, or 0 if there is none.
+ * Reads files until the node is found; later calls cost nothing. */
 uint32_t topology_gpu_of_render(unsigned minor);
-/* In a forked child: forgets the render nodes. Unlike its parent, the child does not use the GPUs,
- * so their partitions can change. */
+/* Forgets the render nodes in a fork child. The child does not use the GPUs, so their partitions
+ * can change. */
 void topology_forget(void);
 
 #endif

@@ -18,19 +18,20 @@
 #define PAGE 4096u /* page size of the driver; sizes are rounded up to it */
 #define FIRST_ROOM 256u
 
-/* One allocation. Its key is handle and context, because each KFD context has handles of its
+/* An allocation. The hash key is handle and context, because each KFD context has handles of its
  * own. */
 #define PAGES_BITS 50
 struct vram_buffer {
 	uint64_t handle;
-	/* place: index in nodes[] + 1; 0: free entry */
+	/* bucket_of: index in nodes[] + 1; 0: free entry */
 	uint64_t pages : PAGES_BITS, context : 6, bucket_of : 8;
 };
 _Static_assert(CLIENT_SHM_NODES < 1u << 8 && CONTEXT_UNSEEN < 1u << 6, "they fit");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* All protected by `lock`; vram_publish() also reads single fields of `nodes` without it. */
+/* VRAM counted on each GPU. Protected by `lock`; vram_publish() also reads single fields without
+ * it. */
 static struct {
 	uint32_t gpu_id; /* 0: free entry */
 	uint64_t bytes;
@@ -43,7 +44,8 @@ static size_t bucket_of(uint64_t handle)
 	return (size_t)((handle * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
 }
 
-/* Returns the index in `buffers` of this handle, or of the free entry where the search ends. */
+/* Returns the index in `buffers` of the entry with this context and handle, or, if there is none,
+ * of the free entry where it can be inserted. */
 static size_t find(uint32_t context, uint64_t handle)
 {
 	size_t i = bucket_of(handle);
@@ -95,7 +97,7 @@ static bool insert(struct vram_buffer buffer)
 	if (used + 1 > room / 2 && !grow())
 		return false;
 	i = find(buffer.context, buffer.handle);
-	if (buffers[i].bucket_of) /* the old buffer was freed by a call that no hook saw */
+	if (buffers[i].bucket_of) /* the old allocation was freed by a call that no hook saw */
 		give_back(buffers[i]);
 	else
 		used++;
@@ -104,7 +106,7 @@ static bool insert(struct vram_buffer buffer)
 }
 
 /* Removes an entry and returns it; returns all zero if there is none. Moves up the entries behind
- * it that an earlier collision has placed there. */
+ * it that are there because of a collision, so that find() still reaches them. */
 static struct vram_buffer take(uint32_t context, uint64_t handle)
 {
 	struct vram_buffer none = {0}, found;
@@ -128,7 +130,8 @@ static struct vram_buffer take(uint32_t context, uint64_t handle)
 	return found;
 }
 
-/* Returns the index of a GPU in nodes[], appending it if it is new; CLIENT_SHM_NODES: no room. */
+/* Returns the index of a GPU in nodes[], to which a new GPU is appended, or CLIENT_SHM_NODES if the
+ * array is full. */
 static uint32_t node_of(uint32_t gpu_id)
 {
 	static bool reported;
@@ -179,7 +182,8 @@ static void refused(uint32_t gpu_id, uint64_t bytes)
 		(unsigned long long)(config.vram_limit_bytes - nodes[node_of(gpu_id)].bytes));
 }
 
-/* Returns the bytes that this call allocates; 0: not VRAM, or not counted. */
+/* Returns the bytes of VRAM that this call allocates, in whole pages; 0 if it allocates none, or
+ * for no GPU. */
 static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
 {
 	uint64_t bytes = args->size;
@@ -192,7 +196,8 @@ static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
 					 : (bytes + PAGE - 1) & -(uint64_t)PAGE;
 }
 
-/* Corrects the count after the driver call: keeps a buffer that exists, else frees its bytes. */
+/* Completes a driver call: records the buffer if it exists (@is_there), otherwise subtracts its
+ * bytes from the count. Publishes the count. */
 static void settle(struct vram_buffer buffer, bool is_there)
 {
 	pthread_mutex_lock(&lock);
@@ -258,7 +263,8 @@ int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long re
 	int result, err;
 
 	/* Remove the entry before the call, because the driver may give the handle to another
-	 * thread before this one has returned. The bytes count until then. */
+	 * thread before this one has returned. The bytes still count until the call has
+	 * returned. */
 	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args))) {
 		pthread_mutex_lock(&lock);
 		buffer = take(context_of_fd(fd), args.handle);

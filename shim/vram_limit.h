@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VRAM of this process: counts how much was allocated on each node, and enforces
- * KFDSHIM_VRAM_LIMIT, which applies to each node separately.
+ * Counts how much VRAM this process has allocated on each node, and enforces KFDSHIM_VRAM_LIMIT,
+ * which applies to each node separately.
  *
  * The count follows the driver's own (kfd_chardev.c, the `vram_<gpuid>` of sysfs):
  * ALLOC_MEMORY_OF_GPU with the VRAM flag, in whole pages; AQL queue memory counts half of its size,
@@ -19,20 +19,21 @@
 
 #include "channel/agent_abi.h"
 
-/* Forwards an ALLOC_MEMORY_OF_GPU and counts it. An allocation beyond the limit is not forwarded
- * and fails with ENOMEM, as on a full node.
- * Returns as ioctl(): 0, or -1 with errno. */
+/* Forwards an ALLOC_MEMORY_OF_GPU and counts what it allocates. An allocation beyond the limit is
+ * not forwarded and fails with ENOMEM, as on a full node. Returns as ioctl(): 0, or -1 with
+ * errno. */
 int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg);
-/* Forwards a FREE_MEMORY_OF_GPU and counts it. Returns as ioctl(). */
+/* Forwards a FREE_MEMORY_OF_GPU and subtracts from the count what it frees. Returns as ioctl(). */
 int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg);
 
-/* Forgets the memory of a KFD context that has ended. Not under the agent's lock. */
+/* Subtracts the memory of a KFD context that has ended from the count. Not under the agent's
+ * lock. */
 void vram_context_ended(uint32_t context);
 
 /* Publishes the bytes of all nodes to the client's shared memory. Under the agent's lock. */
 void vram_publish(void);
 
-/* In a fork child: counts nothing, because the memory is the parent's. */
+/* Resets the count in a fork child, because the memory is the parent's. */
 void vram_forget(void);
 
 #endif

@@ -21,10 +21,10 @@
 
 /* Time between two connects. */
 #define RETRY_NS 1000000000u
-#define WELCOME_NS 1000000000u /* no welcome after this time: connect again */
-/* A daemon without a heartbeat for this time is disconnected. */
+#define WELCOME_NS 1000000000u /* if no welcome arrives in this time, connect again */
+/* If the daemon gives no heartbeat for this time, it is disconnected. */
 #define SILENCE_NS 3000000000u
-#define FRESH_NS 1000000000u /* no heartbeat for this time: leases are not renewed */
+#define FRESH_NS 1000000000u /* without a heartbeat for this time, holds are not renewed */
 #define UNUSED_FD (-1)
 
 /* DOWN: not connected. HANDSHAKE_DONE: hello sent, welcome awaited. UP: connected. LOST: the daemon
@@ -36,16 +36,17 @@ static struct {
 	enum link_state state;
 	int socket;
 	uint64_t next_ns; /* LINK_DOWN: next try; LINK_HANDSHAKE_DONE: time-out */
-	/* The hold command that was carried out last, or 0. While it is a hold, its level holds
-	 * this process. */
+	/* The hold command that was carried out last, or 0. While it requests a hold, this process
+	 * is held by the level that it names. */
 	uint32_t hold_cmd;
 	int logged_error; /* last error that was logged */
 	bool alone;	  /* the last connect failed, or the daemon is lost */
 } peer = {.socket = UNUSED_FD};
 
-/* Returns true if @fd is an eventfd, which is the only kind of file here without a file type in
- * st_mode. A pipe or socket must be refused, because a write after the other end is closed would
- * raise SIGPIPE in the program; and a write to a regular file may take long. */
+/* Returns true if @fd is an eventfd: of the files that can occur here only an eventfd has no file
+ * type in st_mode. A pipe or socket must be refused, because a write after the other end is closed
+ * would raise SIGPIPE in the program. A regular file is refused because a write to it may take
+ * long. */
 static bool is_eventfd(int fd)
 {
 	struct stat st;
@@ -79,8 +80,8 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 		daemon_shm_unmap(daemon_shm);
 		return err;
 	}
-	/* End a hold for peers and the session of this process on itself before the daemon learns
-	 * that it may open a session on this process. */
+	/* Release the process if it is held for a peer, and close its debug session on itself,
+	 * before the daemon learns that it may open a session on this process. */
 	peers_stop();
 	hold_hand_over();
 	agent_lock();
@@ -129,8 +130,9 @@ static void no_daemon(int err)
 			    config.socket, strerror(-err), advice(err));
 }
 
-/* Connects to the daemon's socket. For a file that is no socket the kernel returns ECONNREFUSED, as
- * it does for a socket without a listener; this function then returns -ENOTSOCK. */
+/* Connects to the daemon's socket. Returns the fd or a negative errno. If the path names a file
+ * that is no socket, connect(2) returns ECONNREFUSED, as for a socket without a listener; this
+ * function then returns -ENOTSOCK. */
 static int connect_daemon(void)
 {
 	int fd = protocol_connect(config.socket);
@@ -145,8 +147,8 @@ static int connect_daemon(void)
 	return fd;
 }
 
-/* Sends the hello. It is built after the connect, so that it has what the application set while
- * there was no daemon. */
+/* Sends the hello, the first packet of a connection. Builds it after the connect, so that it
+ * contains what the application has set while there was no daemon. */
 static int send_hello(void)
 {
 	struct protocol_hello hello = {
@@ -223,7 +225,8 @@ static void take_welcome(uint64_t now_ns)
 	kfdshim_log(LOG_INFO, "registered with the daemon at %s", config.socket);
 }
 
-/* Disconnects if no thread uses the shared memory any more; otherwise a later call does. */
+/* Disconnects if no thread uses the shared memory any more. Otherwise does nothing; link_step()
+ * calls it again. */
 static void let_go(uint64_t now_ns)
 {
 	if (!link_shm_end())
@@ -238,7 +241,7 @@ static bool daemon_lives(uint64_t now_ns)
 	return link_shm_heartbeat_ns() + FRESH_NS > now_ns;
 }
 
-/* Reports to the daemon that a hold that was acknowledged has been lost. */
+/* Reports to the daemon that an error has ended a hold that this process had acknowledged. */
 static void log_lost(struct client_shm *shm)
 {
 	int lost = hold_lost(HOLD_BY_DAEMON);
@@ -249,7 +252,7 @@ static void log_lost(struct client_shm *shm)
 	link_shm_wake();
 }
 
-/* Carries out a new hold command, or renews the lease of the current one. */
+/* Carries out a new hold command of the daemon, or renews the hold of the current one. */
 static void serve_hold_cmd(uint64_t now_ns)
 {
 	struct client_shm *shm = peer.state == LINK_UP ? link_shm() : NULL;
@@ -258,15 +261,15 @@ static void serve_hold_cmd(uint64_t now_ns)
 	int err;
 
 	if (hold_cmd == peer.hold_cmd) {
-		/* A lease that is not renewed ends by itself (hold.h). */
+		/* Without a renewal the hold ends after hold_lease_ns (hold.h). */
 		if (HOLD_CMD_IS_HOLD(hold_cmd) && daemon_lives(now_ns))
 			hold_renew(HOLD_BY_DAEMON);
 		log_lost(shm);
 		return;
 	}
 	begun_ns = clock_ns();
-	/* `hold_cmd` is 0, which means release, without a daemon and before a new daemon has sent a
-	 * command. */
+	/* Without a daemon, and until a new daemon has sent a command, `hold_cmd` is 0, which means
+	 * release. */
 	err = hold_set(HOLD_BY_DAEMON, HOLD_CMD_LEVEL(hold_cmd ? hold_cmd : peer.hold_cmd),
 		       HOLD_CMD_IS_HOLD(hold_cmd));
 	if (!err && HOLD_CMD_IS_PREPARE(hold_cmd))
@@ -282,7 +285,7 @@ static void serve_hold_cmd(uint64_t now_ns)
 }
 
 /* Returns true if the daemon has given no heartbeat for SILENCE_NS. Called in each iteration of the
- * sampler, which is awake while there is work. */
+ * sampler's loop. */
 static bool is_silent(uint64_t now_ns)
 {
 	uint64_t heartbeat_ns = link_shm_heartbeat_ns();
@@ -331,8 +334,8 @@ int link_socket(void)
 	return peer.state == LINK_HANDSHAKE_DONE || peer.state == LINK_UP ? peer.socket : UNUSED_FD;
 }
 
-/* Reads packets after the welcome: each is only a wake, and link_step() then finds the hold command
- * in the shared memory. */
+/* Reads and drops the packets after the welcome. Each only wakes this process; link_step() then
+ * finds the hold command in the shared memory. */
 void link_readable(void)
 {
 	char bytes[8];

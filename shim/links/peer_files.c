@@ -25,10 +25,10 @@ static bool is_own_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Makes the directory: in XDG_RUNTIME_DIR, or in /dev/shm if that variable is not set, or its
- * directory does not exist, as in containers, or belongs to another user, as under su and sudo.
- * (Root could make it in the other user's directory, but that user could then no longer make its
- * own.) */
+/* Makes the directory in XDG_RUNTIME_DIR, or in /dev/shm if that variable is not set, or if it
+ * names a directory that does not exist, as in containers, or that belongs to another user, as
+ * under su and sudo. (Root could make it in the directory of another user, but that user could then
+ * no longer make its own.) */
 static int make_dir(struct peers_own *own)
 {
 	if (is_own_dir(config.runtime_dir))
@@ -38,8 +38,8 @@ static int make_dir(struct peers_own *own)
 	return mkdir(own->path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-/* Opens the directory, and makes it with mode 0700 if it does not exist. A directory that another
- * user could read or write is refused. */
+/* Opens the directory, and makes it with mode 0700 if it does not exist. Returns 0 or a negative
+ * errno; -EPERM if another user owns it, could read it or could write to it. */
 static int open_dir(struct peers_own *own)
 {
 	struct stat st;
@@ -48,7 +48,7 @@ static int open_dir(struct peers_own *own)
 	err = make_dir(own);
 	if (err)
 		return err;
-	/* Every user can write to /dev/shm, so another user may have made it before. */
+	/* Every user can write to /dev/shm, so another user may have made this directory before. */
 	if (lstat(own->path, &st) == 0 && st.st_uid != geteuid()) {
 		own->owner = st.st_uid;
 		return -EPERM;
@@ -130,8 +130,8 @@ int peers_own_open(struct peers_own *own, const struct client_shm *shm, const ch
 
 	*own = (struct peers_own){
 		.directory = -1, .shm = -1, .socket = -1, .owner = PEERS_NO_OWNER};
-	/* The start time makes the name different after an exec, so a peer that removes the files
-	 * of a dead process cannot hit those of a new process with the same pid. */
+	/* With the time in it the name is different after an exec. So a peer that removes the files
+	 * of a dead process cannot remove those of a new process with the same PID. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
 		 (unsigned long long)clock_ns() / 1000u);
 	*why = "the directory";

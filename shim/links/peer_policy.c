@@ -17,31 +17,33 @@
 #include "shim/queue_table.h"
 #include "shim/topology.h"
 
-#define CHECK_NS 100000000u /* period while held, so that a peer's death is noticed */
+#define CHECK_NS 100000000u /* period of checks while held, to notice the death of a peer */
 #define BUSY_NS 10000000u   /* delay after a hold that was not possible at that moment */
 
-/* Each failed try costs every process on the node some runlist updates ("bounces"). The next try is
- * after 100 ms, then after twice that, and so on up to 10 s. */
+/* Each failed attempt to hold costs every process on the node some runlist updates ("bounces"). The
+ * next attempt is after 100 ms, then after twice that time, and so on up to 10 s. */
 #define FAILED_MIN_NS 100000000u
 #define FAILED_MAX_NS 10000000000u
-/* A hold that takes longer than this, without the time spent waiting for a core, means firmware
- * that hardly preempts. Once it may be the machine's fault, so SLOW_MAX in a row are needed. */
+/* If the call that holds the process takes longer than this, without the time spent waiting for a
+ * core, the firmware probably hardly preempts. One slow call may have another cause, so SLOW_MAX
+ * slow calls in a row are needed. */
 #define SLOW_NS 50000000u
 #define SLOW_MAX 2u
 
 #define WEIGHT 2u /* default of online_weight in kfdschedd(8) */
-/* Upper limit of the hold-over: the bound of gaps.h for the slowest calls that still count as
- * quick; the measured times may be longer, because a call may have waited for a core. */
+/* Upper limit of the hold-over (time on hold after the more urgent work has ended): the bound of
+ * gaps.h for calls of SLOW_NS, the slowest that count as quick. Needed because measured times may
+ * be longer: a call may have waited for a core. */
 #define OVER_MAX_NS ((1 + WEIGHT) * SLOW_NS)
 
 static struct {
 	bool wished; /* a hold request of this module is granted */
-	bool exempt; /* this process is never held again, because holding it was seen to do harm */
-	/* the next work of this process is to be held; written under the agent's lock */
+	bool exempt; /* holding this process has done harm, so it is never held again */
+	/* The process is idle and its next work is to be held. Written under the agent's lock. */
 	bool ready;
 	int logged_error;  /* last failure that was logged, negative errno */
 	uint64_t retry_ns; /* earliest time of the next try */
-	uint64_t wait_ns;  /* delay after the last failure; 0: it succeeded since */
+	uint64_t wait_ns;  /* delay after the last failure; 0: a hold has succeeded since */
 	unsigned slow;	   /* slow holds in a row */
 	uint64_t takes_ns; /* learned duration of a hold call; gaps_cost_learn() */
 	uint64_t gives_ns; /* learned duration of a release call */
@@ -75,8 +77,8 @@ static void spare(const char *why)
 		why);
 }
 
-/* Decides when a hold that has failed with @err is tried again. After -EIO or -ETIME it is not
- * tried again, because the driver resets a GPU whose firmware does not preempt. */
+/* Decides when to try again a hold that has failed with @err. After -EIO or -ETIME there is no
+ * further attempt, because the driver resets a GPU whose firmware does not preempt. */
 static void failed(int err, uint64_t now_ns)
 {
 	if (err == -ECANCELED && device_is_open()) {
@@ -84,7 +86,7 @@ static void failed(int err, uint64_t now_ns)
 		return;
 	}
 	if (err == -ECANCELED)
-		/* The device is not kept, so nothing can suspend this process, which does not
+		/* The agent has no open device, so it cannot suspend this process, which does not
 		 * change soon. */
 		err = -EOPNOTSUPP;
 	if (err == -EIO || err == -ETIME) {
@@ -114,7 +116,8 @@ static void taken(uint64_t took_ns)
 }
 
 /* Returns how long this thread has waited for a core since it began, in ns: the second number of
- * schedstat (Linux's Documentation/scheduler/sched-stats.rst). 0: the kernel does not report it. */
+ * schedstat (Linux's Documentation/scheduler/sched-stats.rst). Returns 0 if the kernel does not
+ * report it. */
 static uint64_t waited_for_core_ns(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -130,9 +133,10 @@ static uint64_t waited_for_core_ns(void)
 }
 
 /* Holds the process or releases it, and returns hold_set()'s result. Sets *took_ns to the duration
- * of the call in ns, without waits for a core. The waits are read before the first and after the
- * last reading of the clock, so that none of them counts as the call's own time. Waits outside of
- * the two clock readings are subtracted as well, hence the comparison before the subtraction. */
+ * of the call in ns, without the time spent waiting for a core. That time is read before the first
+ * and after the last reading of the clock, so all waits during the call are subtracted. Waits just
+ * outside of the two clock readings are subtracted, too, so the difference could be negative
+ * without the check. */
 static int set_timed(bool held, uint64_t *took_ns)
 {
 	uint64_t waited_ns = waited_for_core_ns(), begin_ns = clock_ns();
@@ -144,7 +148,7 @@ static int set_timed(bool held, uint64_t *took_ns)
 	return err;
 }
 
-/* Holds the process, or renews the lease (hold.h) of a hold in effect, which costs nothing. */
+/* Holds the process, or, if it is held already, renews the hold (hold.h), which costs nothing. */
 static void take(uint64_t now_ns)
 {
 	bool anew = !hold.wished;
@@ -158,7 +162,7 @@ static void take(uint64_t now_ns)
 		taken(took_ns);
 }
 
-/* Releases the process, and learns how long the release takes. */
+/* Releases the process if it is held, and learns how long the release takes. */
 static void give(void)
 {
 	uint64_t took_ns;
@@ -177,8 +181,9 @@ static void set_ready(bool ready)
 	agent_unlock();
 }
 
-/* Returns true, and sets `ready`, if the process has no work in flight: suspending it would cost
- * both sides a runlist update ("bounce") for nothing. Its next work is then to wake the sampler. */
+/* Returns true if the process has no work in flight; to suspend it would then cost a runlist update
+ * ("bounce") and gain nothing. Sets `ready` in this case, so that the next work of the process
+ * wakes the sampler. */
 static bool is_at_rest(void)
 {
 	bool rest;
@@ -189,7 +194,8 @@ static bool is_at_rest(void)
 	return rest;
 }
 
-/* Holds this process for a peer, if it has work in flight. Returns the time of the next call. */
+/* Holds this process for a peer with more urgent work, if this process has work in flight. Returns
+ * the time of the next call. */
 static uint64_t decide_urgent(uint64_t now_ns)
 {
 	int lost = hold.wished ? hold_lost(HOLD_BY_PEERS) : 0;
@@ -210,8 +216,8 @@ static uint64_t decide_urgent(uint64_t now_ns)
 	return hold.exempt ? UINT64_MAX : hold.retry_ns;
 }
 
-/* Returns for how long the process stays on hold after the more urgent work has ended, in ns;
- * computed as in the daemon (scheduler/core/policy.c). */
+/* Returns for how long the process stays on hold after the more urgent work has ended, in ns.
+ * Calculated as in the daemon (scheduler/core/policy.c). */
 static uint64_t hold_over_ns(void)
 {
 	const struct gaps_costs costs = {
@@ -224,7 +230,8 @@ static uint64_t hold_over_ns(void)
 	return ns < OVER_MAX_NS ? ns : OVER_MAX_NS;
 }
 
-/* Ends the hold after the hold-over, as no peer has urgent work. Returns the next call's time. */
+/* Called while no peer has more urgent work: releases this process when the hold-over has passed.
+ * Returns the time of the next call. */
 static uint64_t decide_quiet(uint64_t now_ns)
 {
 	uint64_t until_ns = hold.since_ns + hold_over_ns();

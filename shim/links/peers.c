@@ -20,13 +20,13 @@
 #define PEERS_MAX 64u /* peers beyond this number are not seen */
 /* Directory entries that one scan reads. */
 #define FILES_MAX 4096u
-#define RETRY_NS 10000000000u /* delay of the next try after the files could not be made */
+#define RETRY_NS 10000000000u /* delay before the files are made again after an error */
 
-/* Number of waiting datagrams from which on some may have been lost, ARRIVE among them. Linux
- * queues 11 for a receiver that does not read them (max_dgram_qlen is 10). */
+/* If so many datagrams wait in the socket, some may have been lost, ARRIVE among them. Linux queues
+ * 11 for a receiver that does not read them (max_dgram_qlen is 10). */
 #define FULL 8u
 
-#define CHECK_NS 100000000u /* period of a full check while held */
+#define CHECK_NS 100000000u /* period of check(), which reads all files, while held */
 
 #define PEERS_CHANGED 'l' /* a node of the sender became active or idle */
 #define ARRIVE 'a'	  /* the sender is new, or has another priority */
@@ -39,7 +39,7 @@ struct peer {
 	int priority;
 	char group[CLIENT_SHM_GROUP_MAX];
 	struct sockaddr_un address;
-	bool unwoken; /* atomic: not notified of the last change of this process */
+	bool unwoken; /* atomic: still to be notified of the last change of this process */
 	bool stale;   /* its file has to be read again */
 	/* Copied at the last read of its file. */
 	uint32_t gpu_ids[CLIENT_SHM_NODES];
@@ -53,25 +53,27 @@ struct peer {
 static struct peer peers[PEERS_MAX];
 static uint32_t count;
 static struct client_shm own;  /* content of this process's file; its events are unused */
-static struct client_shm copy; /* content of a peer's file; only its first part is ever used */
+static struct client_shm copy; /* content of the peer's file that was read last */
 static struct peers_own files = {.directory = -1, .shm = -1, .socket = -1};
 /* The process that made the files. */
 static pid_t started_by;
 static bool up;		  /* the files exist and are kept up to date */
 static bool rescan;	  /* atomic: a peer is new, or cannot be reached */
-static bool changed;	  /* atomic: an input of `urgent` has changed */
+static bool changed;	  /* atomic: something has changed that `urgent` depends on */
 static bool urgent;	  /* a more urgent peer is active on a node of this process */
 static uint64_t check_ns; /* next full check while held */
-static uint64_t retry_ns; /* earliest time of the next try to make the files */
+static uint64_t retry_ns; /* earliest time to make the files again after an error */
 static int logged_error;  /* last error that was logged */
 
-/* GPUs that one call of is_urgent_elsewhere() has met; the index is the bit number in node sets. */
+/* GPUs that the last call of is_urgent_elsewhere() has found. The index of a GPU is its bit number
+ * in node sets. */
 static struct {
 	uint32_t gpus[CLIENT_SHM_NODES];
 	uint32_t count;
 } urgency;
 
-/* Returns a peer's priority. A process with PRIORITY_UNSET neither holds peers nor is held. */
+/* Returns a peer's priority. With PRIORITY_UNSET, peers are not held for it, and it is not held for
+ * them. */
 static int priority_of(const struct peer *peer)
 {
 	return __atomic_load_n(&peer->priority, __ATOMIC_RELAXED);
@@ -82,8 +84,8 @@ static bool same_group(const char *a, const char *b)
 	return a[0] != '\0' && strcmp(a, b) == 0;
 }
 
-/* Returns the priority of the gang with this group name, which is the highest of its members'
- * priorities. @highest is the priority of one member. */
+/* Returns the priority of the gang (processes that are held together) with this group name: the
+ * highest priority of its members. @highest is the priority of one member. */
 static int gang_priority(const char *group, int highest)
 {
 	if (same_group(config.group, group) && config_priority() > highest)
@@ -101,12 +103,12 @@ static void send_to(const struct sockaddr_un *address, char what)
 	if (sendto(files.socket, &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL,
 		   (const struct sockaddr *)address, sizeof(*address)) == 1)
 		return;
-	/* If its queue is full (EAGAIN), the peer has not read its socket yet and will. */
+	/* EAGAIN: the peer's queue is full, so the peer will read its socket anyway. */
 	if (errno != EAGAIN)
 		__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
 }
 
-/* Writes @part, a part of `own`, to the same offset of this process's file. */
+/* Writes @part, which is a part of `own`, to the same offset in the file of this process. */
 static void write_shm(const void *part, size_t size)
 {
 	if (descriptor_is_ours(files.shm))
@@ -118,9 +120,10 @@ static void set_changed(void)
 	__atomic_store_n(&changed, true, __ATOMIC_SEQ_CST);
 }
 
-/* Wakes the first of the peers that may have to hold themselves back: those with a lower priority
- * and, if this process uses a new node, those of its own group, which is one gang. Returns true if
- * more than one has to be woken; wake_rest() wakes the others. */
+/* Wakes the first peer that may have to hold itself for this process, and marks the others for
+ * wake_rest(). These are the peers with a lower priority, and, if this process uses a new node,
+ * those of its own group, which are held together with it. Returns true if wake_rest() is
+ * needed. */
 static bool wake_first(bool new_node)
 {
 	int mine = gang_priority(config.group, config_priority());
@@ -154,9 +157,9 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	write_shm(client_shm_node(&own, (uint32_t)slot), sizeof(struct client_shm_node));
 	set_changed();
 	more = wake_first(is_new);
-	/* Work ends a long sleep of the sampler by itself, but not a short one, and the sampler is
-	 * needed to wake the other peers, to hold this work, or to meet peers that came while the
-	 * agent had no queues and did not listen. */
+	/* Wake the sampler from a short sleep, too (new work itself ends only a long one), if it
+	 * has to wake the other peers, to hold this work, or to find peers that came while this
+	 * process had no queues and the sampler did not read the socket. */
 	if (more || (active && (peers_hold_awaits_work() || !queues_any())))
 		sampler_wake_now();
 	errno = saved;
@@ -169,8 +172,8 @@ static void wake_rest(void)
 			send_to(&peers[i].address, PEERS_CHANGED);
 }
 
-/* Writes an entry of the queue table to this process's file, if it differs from what is there. The
- * caller has cleared the fields that change with work. */
+/* Writes an entry of the queue table to this process's file, unless the file contains it already.
+ * The caller has cleared the fields that change with work. */
 static void write_queue(uint32_t slot, const struct client_shm_queue *entry)
 {
 	uint32_t generation = own.queue_generation;
@@ -218,8 +221,8 @@ static bool is_known(const char *name)
 	return strcmp(files.name, name) == 0;
 }
 
-/* Reads a peer's file. If the peer's priority has changed, it may not have been notified of changes
- * of this process before, so it is notified now and reads the file of this process again. */
+/* Reads a peer's file. If the peer's priority has changed, notifies the peer, so that it reads the
+ * file of this process again: with the old priority it may not have been notified of changes. */
 static void read_peer(struct peer *peer)
 {
 	int before = peer->priority;
@@ -285,8 +288,8 @@ static void drop_dead(void)
 			drop(i);
 }
 
-/* Scans the directory for peers that have come or gone. New peers get the datagram @what, because
- * they were not notified of earlier changes. */
+/* Scans the directory for peers that have come or gone. Sends the datagram @what to new peers,
+ * because they were not notified of earlier changes. */
 static void scan(char what)
 {
 	char name[PEERS_NAME];
@@ -314,7 +317,7 @@ static void scan(char what)
 
 static void failed(int err, const char *why, uint64_t now_ns)
 {
-	/* daemon_link.c meets these errors as well and logs them. */
+	/* These errors also occur in daemon_link.c, which logs them. */
 	bool is_known_error = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
 
 	retry_ns = now_ns + RETRY_NS;
@@ -385,8 +388,8 @@ void peers_stop(void)
 
 /* ---- decision ---- */
 
-/* Adds a GPU to a set of nodes. Its bit number is its index in urgency.gpus, to which a new GPU is
- * appended. */
+/* Adds a GPU to a set of nodes. The GPU's bit number is its index in urgency.gpus; a GPU that is
+ * not there yet is appended. */
 static void put(struct node_set *set, uint32_t gpu_id)
 {
 	static bool reported;
@@ -419,7 +422,7 @@ static void note_nodes(struct peer *peer)
 	}
 }
 
-/* Returns the nodes where this process or a member of its group has queues. */
+/* Returns the set of nodes where this process or a member of its group has queues. */
 static struct node_set nodes_of_ours(void)
 {
 	struct node_set nodes = {0};
@@ -435,8 +438,8 @@ static struct node_set nodes_of_ours(void)
 	return nodes;
 }
 
-/* Returns the nodes that the peer's gang keeps busy: if a member is active, all nodes where a
- * member has queues. */
+/* Returns the set of nodes that the peer's gang (its group, or only the peer) keeps busy: if a
+ * member is active, all nodes where a member has queues. */
 static struct node_set gang_active(const struct peer *peer)
 {
 	struct node_set nodes = {0}, active = {0}, none = {0};
@@ -452,8 +455,8 @@ static struct node_set gang_active(const struct peer *peer)
 	return node_set_any(&active) ? nodes : none;
 }
 
-/* Returns true if a gang of higher priority is active on a node that this process, or its group,
- * uses. */
+/* Returns true if a gang (processes held together) of higher priority than this process's gang is
+ * active on a node where this process or its group has queues. */
 static bool is_urgent_elsewhere(void)
 {
 	int mine = gang_priority(config.group, config_priority());
@@ -477,8 +480,8 @@ static bool is_urgent_elsewhere(void)
 	return false;
 }
 
-/* Returns the peer that sent a datagram from @address, or NULL. Compares only the file name of its
- * socket, because the sender may see the directory under another path. */
+/* Returns the peer that sent a datagram from @address, or NULL. Compares only the file name of the
+ * peer's socket, because the peer may see the directory under another path. */
 static struct peer *peer_at(const struct sockaddr_un *address)
 {
 	const char *file = strrchr(address->sun_path, '/');
@@ -516,7 +519,8 @@ static void drain_socket(void)
 	}
 }
 
-/* While this process is held: finds changes whose datagram was lost, and peers that have died. */
+/* Finds changes whose datagram was lost, and peers that have died. Does so every 100 ms while this
+ * process is held. */
 static void check(uint64_t now_ns)
 {
 	if (!peers_hold_stands() || now_ns < check_ns)
@@ -558,7 +562,7 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 			urgent = is_urgent_elsewhere();
 		return peers_hold_step(now_ns, urgent);
 	}
-	/* Without queues nothing can be held; the first queue wakes the sampler. */
+	/* Without queues there is nothing to hold; the first queue wakes the sampler. */
 	peers_hold_end();
 	return UINT64_MAX;
 }
@@ -578,8 +582,8 @@ int peers_socket(void)
 	return up && queues_any() ? files.socket : -1;
 }
 
-/* Removes the files of this process at a normal exit. If a process ends otherwise (a signal,
- * _exit()), its peers find that it is dead and remove them. */
+/* Removes the files of this process at a normal exit. If the process ends otherwise (a signal,
+ * _exit()), its peers find that it is dead and remove its files. */
 __attribute__((destructor)) static void leave(void)
 {
 	if (up && getpid() == started_by)
