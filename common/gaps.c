@@ -5,7 +5,7 @@
 #define LONGEST_NS UINT64_C(3600000000000) /* an hour */
 #define KNOWN 4u			   /* fewest gaps from which a hold-over is calculated */
 #define COST_SHIFT 3			   /* weight of a new duration: 1/8 */
-#define MISSED_MAX 64u			   /* missed gaps in a row after which costs are halved */
+#define MISSED_MAX 64u /* number of missed gaps in a row after which costs are halved */
 /* Number of gaps after which all counts are halved. A gap that occurs once in fifty stays known,
  * and a change of the gaps shows within this number of gaps. */
 #define MOST 128u
@@ -105,8 +105,7 @@ static int64_t gain_of(const struct gaps *gaps, uint64_t buckets, uint64_t hold_
 }
 
 /* Returns the hold-over with the highest expected gain (gaps.h). Tries only the upper ends of
- * buckets that contain gaps, because a longer hold-over is better only if it outlasts all gaps of
- * one more bucket. */
+ * buckets with gaps, because a longer hold-over is better only if it outlasts one more bucket. */
 uint64_t gaps_hold_ns(const struct gaps *gaps, const struct gaps_costs *real)
 {
 	const struct gaps_costs costs = {

@@ -29,11 +29,11 @@ struct gaps {
 	uint64_t means_ns[GAPS_BUCKETS]; /* mean of the gaps in a bucket */
 };
 
-/* Costs of a release. A time above an hour counts as an hour. */
+/* Costs of releasing a gang in a gap. A time above an hour counts as an hour. */
 struct gaps_costs {
 	uint64_t resume_ns;  /* run time that the gang loses by the resume */
 	uint64_t suspend_ns; /* delay of the more urgent work by the next suspension */
-	uint32_t weight;     /* weight of suspend_ns against resume_ns; at most GAPS_WEIGHT_MAX */
+	uint32_t weight;     /* factor of suspend_ns in the sum of costs; at most GAPS_WEIGHT_MAX */
 	uint64_t others_ns;  /* run time that other gangs lose, weighted like the gang's own */
 };
 

@@ -22,8 +22,8 @@ struct hist {
 
 /* Adds a value. */
 void hist_add(struct hist *h, uint64_t value);
-/* hist_bucket() returns the index of the bucket of a value, hist_bucket_upper() the largest value
- * of a bucket. */
+/* hist_bucket() returns the bucket of a value, hist_bucket_upper() the largest value of a
+ * bucket. */
 unsigned hist_bucket(uint64_t value);
 uint64_t hist_bucket_upper(unsigned bucket);
 /* Returns the value that the share `p` (0..1) of all values does not exceed, rounded up to the end

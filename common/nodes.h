@@ -20,7 +20,7 @@ _Static_assert(GPU_NODES_MAX % NODE_SET_WORD == 0, "whole words");
 
 /* A set of numbers below GPU_NODES_MAX. All zero: empty. */
 struct node_set {
-	uint64_t words[NODE_SET_WORDS]; /* bit n % 64 of word n / 64: n is in the set */
+	uint64_t words[NODE_SET_WORDS]; /* bit n % 64 of word n / 64 is set if n is in the set */
 };
 
 /* Returns true if `n` is in the set. */

@@ -22,8 +22,7 @@ int policy_parse(const char *text, enum policy *out);
 const char *policy_name(uint32_t policy);
 /* Returns true if the policy takes a percentage. */
 bool policy_takes_share(uint32_t policy);
-/* Returns true if there is a policy with this number and the percentage (0: none) is in its
- * range. */
+/* Returns true if there is a policy with this number, and the percentage (0: none) fits it. */
 bool policy_is_valid(uint32_t policy, uint32_t share_percent);
 /* Returns the names of all policies, separated by ", ". */
 const char *policy_names(void);

@@ -16,8 +16,7 @@
 /* Reads the file `name` in /proc/PID (`pid` 0: /proc/self) to `text`, NUL-terminated, as far as it
  * fits. Returns the number of bytes, or a negative errno; the text is empty then. */
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size);
-/* Copies the name (comm) of a process or thread, in plain ASCII, to `out`, which is empty if there
- * is no such process. */
+/* Copies the name (comm) of a process or thread in plain ASCII; `out` is empty if it is gone. */
 void proc_comm(pid_t pid, char out[static 16]);
 
 /* ---- stat ---- */
@@ -28,7 +27,7 @@ struct proc_stat {
 	bool kernel_thread;   /* PF_KTHREAD is set in its flags */
 	bool ending;	      /* PF_EXITING is set: it exits, but may not be a zombie yet */
 	uint64_t cpu_ticks;   /* time in user and kernel mode, in ticks */
-	uint64_t child_ticks; /* the same of the children that it has waited for */
+	uint64_t child_ticks; /* time of children that it has waited for, in ticks */
 	uint64_t started;     /* ticks since boot; identifies a process together with its PID */
 	uint64_t stack; /* start address of its stack, which an exec changes; 0: not readable */
 };
@@ -46,10 +45,10 @@ bool proc_stat(pid_t pid, struct proc_stat *out);
 int proc_status_read(pid_t pid, char *text, size_t size);
 /* As proc_status_read(), but reads from `fd`, an open status file. */
 int proc_status_read_from(int fd, char *text, size_t size);
-/* Returns the text behind @key (such as "\nTgid:") in the text of a status file, or NULL if there
- * is no such line. */
+/* Returns the text behind @key (such as "\nTgid:") in a status text, or NULL if it has no such
+ * line. */
 const char *proc_status_field(const char *text, const char *key);
-/* Returns the first number behind @key in the status of a process or thread, or 0 if it cannot be
+/* Returns the number behind @key in the status of a process or thread, or 0 if it cannot be
  * read. */
 pid_t proc_status_number(pid_t pid, const char *key);
 
@@ -81,8 +80,8 @@ uint64_t proc_namespace(pid_t pid, const char *kind);
 void cgroup_path(const char *text, char *out, size_t size);
 
 /* Copies the container id in a cgroup's path to `out`: container runtimes name the cgroup by an id
- * of 64 hexadecimal digits. If there are several, copies the last, innermost one. `out` is empty if
- * there is none. */
+ * of 64 hexadecimal digits. Of several ids copies the last, innermost one. `out` is empty without
+ * an id. */
 void cgroup_container_id(const char *path, char out[static CGROUP_ID + 1]);
 
 /* Returns the path in the next line of the text, which is not NUL-terminated, and sets *length to

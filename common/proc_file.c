@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOKUPS_MAX 8u /* searches in lists of mounts for one process */
+#define LOOKUPS_MAX 8u /* largest number of searches in lists of mounts */
 /* Largest number of bytes that are read of a list of mounts. Limited, because a user can make very
  * many mounts in a mount namespace of its own. */
 #define MOUNTS_MAX (1u << 20)
@@ -41,9 +41,8 @@ static bool parse_mount(const char *line, struct mount *out)
 	return true;
 }
 
-/* Searches the file `list`, a mountinfo file, for the mount with this number, or, if `like` is not
- * NULL, for a mount of the same file system as `like`. Returns true, and writes the mount to *out,
- * if there is one. */
+/* Searches the file `list` (a mountinfo) for the mount with this number, or, if `like` is not NULL,
+ * for a mount of the same file system as `like`. Returns true and fills in *out if there is one. */
 static bool find_mount(const char *list, uint64_t id, const struct mount *like, struct mount *out)
 {
 	FILE *f = fopen(list, "re");
@@ -108,9 +107,8 @@ static bool is_trusted(struct proc_files *files, int fd, const struct statx *fil
 	return true;
 }
 
-/* Opens the file of an O_PATH fd for reading. Returns the new fd or a negative errno. Uses
- * O_NONBLOCK, because a user may hold a lease (fcntl(2)) on the file, and open would wait until the
- * lease ends. */
+/* Opens the file of an O_PATH fd for reading. Returns an fd or a negative errno. Uses O_NONBLOCK: a
+ * user may hold a lease (fcntl(2)) on the file, and open would wait until the lease ends. */
 static int reopen(int path_fd)
 {
 	char path[64];

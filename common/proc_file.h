@@ -45,8 +45,7 @@ int proc_files_find(struct proc_files *files, const char *path);
  * file system. Does not open links (-ELOOP), pipes and devices (-EINVAL). */
 int plain_file_open(int directory, const char *name);
 
-/* Calls statx(2) for the attributes that the kernel has already, without a request to a file
- * server. */
+/* Calls statx(2) for the attributes that the kernel has cached, without asking a file server. */
 int proc_file_stat(int directory, const char *name, struct statx *out);
 
 #endif

@@ -8,8 +8,7 @@
 /* Formats a time in us with three digits and a fitting unit: "909 us", "2.48 ms", "1.20 s"; "-" for
  * NAN. Returns `text`. */
 const char *quantity_us(char text[QUANTITY_BYTES], double us);
-/* Formats a size in the largest unit of which it is a multiple, such as "64 KiB" or "100 B".
- * Returns `text`. */
+/* Formats a size in its largest whole unit, such as "64 KiB" or "100 B". Returns `text`. */
 const char *quantity_bytes(char text[QUANTITY_BYTES], unsigned long long bytes);
 
 #endif

@@ -43,8 +43,7 @@ static inline bool ratelimit_take(struct ratelimit *ratelimit, const struct rate
 	return true;
 }
 
-/* Returns true if the budget is full, so that the caller can drop the state and start at zero
- * again. */
+/* Returns true if the budget is full, so that the state can be dropped and begun anew as zero. */
 static inline bool ratelimit_full(const struct ratelimit *ratelimit, uint64_t now)
 {
 	return ratelimit->full_ns <= now;

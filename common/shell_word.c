@@ -39,7 +39,7 @@ bool shell_word(char *out, size_t size, const char *text)
 	size_t used = 0;
 	bool done = false;
 
-	/* A word that begins with "-" would be an option, quoted or not. */
+	/* Refuse a text that begins with "-": it would be an option, quoted or not. */
 	if (*text && plain_is(text) && text[0] != '-')
 		done = strspn(text, HARMLESS) == strlen(text) ? add(out, size, &used, text)
 							      : add_quoted(out, size, text);

@@ -78,7 +78,7 @@ int kfdsched_hold(struct kfdsched *k, pid_t pid);
  *  -ESRCH: the process has ended; -ECONNRESET: the daemon is gone.
  */
 int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms);
-/* Ends all leases on a process, also those of other programs. */
+/* Ends all suspensions of a process, also those that other programs have requested. */
 int kfdsched_resume(struct kfdsched *k, pid_t pid);
 
 /* Sets the priority of a process: 0 to 15, or KFDSCHED_PRIORITY_*. */
@@ -93,8 +93,7 @@ int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *policy,
 /* Sets *json to a list of the last events that the daemon keeps (at most 256, the oldest first).
  * The caller frees *json by free(). */
 int kfdsched_recent_events(struct kfdsched *k, char **json);
-/* Subscribes to events. Returns an fd, which is readable when there is an event; the caller closes
- * it. */
+/* Subscribes to events. Returns an fd that is readable when there is one; the caller closes it. */
 int kfdsched_events(struct kfdsched *k);
 /*
  * Reads the next event as JSON text (docs/reference/events.md), waiting for up to timeout_ms (-1:

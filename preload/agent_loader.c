@@ -106,8 +106,8 @@ static int own_path(char *path, size_t size)
 	return err;
 }
 
-/* Writes to `path` the path of the agent's file, which is in the directory of this library. Returns
- * 0 or a negative errno. */
+/* Writes the path of the agent's file, which is beside this library. Returns 0 or a negative
+ * errno. */
 static int agent_path(char *path, size_t size)
 {
 	Dl_info info;

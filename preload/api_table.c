@@ -44,7 +44,8 @@ static struct {
 };
 
 static struct {
-	uintptr_t inside, low, high; /* the runtime's library: an address in it, and its range */
+	uintptr_t inside, low,
+		high; /* an address in the runtime's library, and the library's range */
 } runtime;
 
 /* Define the hooks; each calls the function that its entry `f` held before. */
@@ -93,8 +94,8 @@ void *table_past(enum table_function f, void *exported)
 	any_fn **entry = __atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE);
 	uintptr_t at = (uintptr_t)exported;
 
-	/* Check that `exported` is in the copy of the runtime that is hooked, because each copy has
-	 * its own table. */
+	/* Check that `exported` is in the hooked copy of the runtime: each copy has its own
+	 * table. */
 	if (!entry || __atomic_load_n(entry, __ATOMIC_ACQUIRE) != functions[f].hook ||
 	    at < runtime.low || at >= runtime.high)
 		return exported;
@@ -138,9 +139,8 @@ static void hook(char *core, enum table_function f)
 	__atomic_store_n(entry, functions[f].hook, __ATOMIC_SEQ_CST);
 }
 
-/* Returns true if the table of another copy of the runtime is hooked already, such as that of a
- * framework with a runtime of its own. Only one copy can be hooked, because the hooks call the
- * functions of one copy. */
+/* Returns true if the table of another copy of the runtime (such as a framework's own) is hooked
+ * already. Only one copy can be hooked, because the hooks call the functions of one copy. */
 static bool is_of_another(const char *core)
 {
 	char *entry;

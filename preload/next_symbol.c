@@ -56,8 +56,8 @@ static int nth_object(struct dl_phdr_info *info, size_t size, void *data)
  * Searches one loaded library after the other (with runtime_only: one HSA runtime) for a definition
  * of `name` that is not `self`. Returns it, or NULL. The libraries' names are fetched one at a
  * time, because a dlopen inside of dl_iterate_phdr would take the dynamic linker's locks in the
- * wrong order. The handle of the library that has the definition is not closed, so that the library
- * stays loaded.
+ * wrong order. The handle of the library with the definition is not closed, so that it stays
+ * loaded.
  */
 static void *search(const char *name, void *self, bool runtime_only)
 {

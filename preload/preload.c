@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The wrapped loads, stores and waits of signals, and ioctl. exports.map lists all wrapped names;
- * the others are in submit_hints.c. */
+/* Wraps the loads, stores and waits of signals, the creation of queues, and ioctl. exports.map
+ * lists all wrapped names; those that are not here are in submit_hints.c. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <hsa/amd_hsa_signal.h>
@@ -49,8 +49,8 @@ uint32_t n_intercept_queues;
 uint32_t gate;
 uint32_t active;
 
-/* Makes the ioctl system call, if there is no next definition of ioctl. (For functions of HSA the
- * substitute does nothing, because a program without a runtime does not call them.) */
+/* Makes the ioctl system call, if there is no next definition of ioctl. (A missing function of HSA
+ * is replaced by one that does nothing, because a program without a runtime does not call it.) */
 static int ioctl_syscall(int fd, unsigned long request, ...)
 {
 	va_list list;
@@ -200,9 +200,9 @@ static bool same_file(const struct stat *a, const struct stat *b)
 /*
  * Returns true if the fd is open on /dev/kfd. The type 'K' alone does not show that, because it is
  * the console's type, too. The file of the fd is checked each time, because fds are closed and
- * reused; the calls that need this check are rare. The identity of the device is read until it has
- * been found once, and then kept: a program can hide the device from itself later (chroot, a
- * sandbox) and continue to use the fds that it has.
+ * reused; the calls that need this check are rare. The device number or inode of /dev/kfd is read
+ * until it has been found once, and then kept, because a program can hide the device from itself
+ * later (chroot, a sandbox) and continue to use the fds that it has.
  */
 static COLD bool is_kfd(int fd)
 {
@@ -303,8 +303,7 @@ hsa_signal_value_t wait_watched(wait_fn *next, hsa_signal_t signal,
 	return value;
 }
 
-/* Executes a wait that the program calls by symbol, and bypasses this library's hook in the API
- * table (table_past()). */
+/* Executes a wait that was called by symbol, bypassing the hook in the API table (table_past()). */
 static hsa_signal_value_t wait_by_symbol(enum table_function f, wait_fn **pointer,
 					 hsa_signal_t signal, hsa_signal_condition_t condition,
 					 hsa_signal_value_t compare, uint64_t timeout,

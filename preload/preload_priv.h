@@ -69,8 +69,8 @@ static inline const struct kfdshim_agent *agent_now(void)
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }
 
-/* The variables that the pointers of the same names in struct kfdshim_preload_iface lead to; gate
- * and active, below, are two more. */
+/* Variables whose addresses the agent gets in struct kfdshim_preload_iface, under the same names.
+ * Two more are gate and active, below. */
 extern HIDDEN uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
 extern HIDDEN uint32_t n_intercept_queues;
 /* Slow path of doorbell(): passes the signal to the agent. */

@@ -106,8 +106,7 @@ static void store_nowhere(const hsa_queue_t *queue, uint64_t value)
 		else                                                                               \
 			return first_##name arguments;                                             \
 	}
-/* RESERVE is written out for each function, because cppcheck 2.10 fails on a macro around these
- * macros. */
+/* RESERVE is written out for each function, because cppcheck 2.10 fails on a macro around it. */
 #define ADD (const hsa_queue_t *queue, uint64_t value)
 RESERVE(hsa_queue_add_write_index_relaxed, uint64_t, add_nowhere, value, ADD, (queue, value))
 RESERVE(hsa_queue_add_write_index_scacquire, uint64_t, add_nowhere, value, ADD, (queue, value))

@@ -117,9 +117,8 @@ void activity_begin(struct shim_queue *q, uint64_t now_ns)
 	sampler_wake();
 }
 
-/* Updates the counts of active queues for a queue that has become idle. The caller has already
- * hidden it from the hooks: `active` is false, and its doorbells are not in the table of active
- * doorbells. */
+/* Updates the counts of active queues for a queue that has become idle. The caller has already set
+ * `active` to false and removed the queue's doorbells from the table of active doorbells. */
 static void deactivated(struct shim_queue *q, uint64_t now_ns)
 {
 	__atomic_sub_fetch(queues.active, 1, __ATOMIC_RELAXED);
@@ -201,8 +200,7 @@ static void serve_rung(struct shim_queue *q, uint64_t signal, uint64_t now_ns)
 	if (!q->readable)
 		return;
 	/* The doorbell of an intercept queue. Its owner passes the packets on later, and only then
-	 * does the write pointer of `q` move. So this doorbell shows no end; the sampler finds
-	 * it. */
+	 * does the write pointer of `q` move. So the sampler has to find the end. */
 	if (signal == q->intercept_doorbell) {
 		activity_begin(q, now_ns);
 		return;

@@ -87,8 +87,8 @@ void activity_lose(struct shim_queue *queue, uint64_t now_ns);
  * While it is above 0, every node of the process is active. */
 void activity_requests(uint64_t now_ns);
 
-/* Functions by which activity.c reports changes to other modules. All are called with the agent's
- * lock held. */
+/* Functions by which activity.c reports changes to other modules, called with the agent's lock
+ * held. */
 struct activity_events {
 	/* The node with this index in queues.nodes[] became active or idle, or is new. */
 	void (*node)(uint32_t node, bool active, uint64_t now_ns);

@@ -35,9 +35,8 @@ uint64_t completion_signal(const struct shim_queue *queue, uint64_t wptr);
  * counter of several packets, or to a signal that is in use again. */
 enum completion completion_of(const struct shim_queue *queue, uint64_t wptr, uint64_t *signal);
 
-/* Returns true if @signal is final (0 or below). Only for a signal that a thread of the program has
- * just read, because such a signal is hardly ever freed. Makes one quick system call, which
- * sandboxes allow. */
+/* Returns true if @signal is final (0 or below). Only for a signal that the program has just read,
+ * because it is hardly ever freed then. Makes one quick system call, which sandboxes allow. */
 bool completion_is_final(uint64_t signal);
 
 /* Returns true if the packet at @rptr is a barrier whose condition is not met. Only for queues of

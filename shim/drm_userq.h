@@ -18,10 +18,9 @@ struct render_userq {
 	uint64_t ring, ring_bytes, rptr, wptr; /* GPU addresses; ring_bytes in bytes */
 };
 
-/* Returns the context number under which user queues of the render node behind @fd are listed. It
- * is none of the context numbers of KFD, because a user queue and a KFD queue can have the same id.
- * Sets *gpu_id to the node's gpu_id. Returns 0 if @fd is not the render node of a KFD node. Keeps
- * errno. */
+/* Returns the context number under which user queues of the render node behind @fd are listed. No
+ * KFD context has it, because a user queue and a KFD queue can have the same id. Sets *gpu_id to
+ * the node's gpu_id. Returns 0 if @fd is not the render node of a KFD node. Keeps errno. */
 uint32_t render_context(int fd, uint32_t *gpu_id);
 /* Creates a struct shim_queue for a user queue, as shim_queue_new() does for a KFD queue. Its
  * pointers are GPU addresses and cannot be read here. Returns NULL if memory is short. */

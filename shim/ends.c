@@ -77,8 +77,8 @@ uint32_t ends_wait_begin(uint64_t signal)
 	return KFDSHIM_NO_TICKET;
 }
 
-/* Frees the calling thread's entry. If a signal handler of the thread has waited meanwhile, it has
- * used and freed the same entry, and nothing is to do. */
+/* Frees the calling thread's entry. Does nothing if the entry is free already: a signal handler of
+ * the thread has then waited meanwhile, with the same entry, and freed it. */
 static void leave_waiter(struct end_waiter *waiter)
 {
 	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())

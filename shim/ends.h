@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds ends of work that a thread of the program has noticed, because its wait for a signal has
- * returned, its load has returned a final value (0 or below), or the driver's wait for events has
- * returned.
+ * Finds ends of work that a thread of the program has noticed: its wait for a signal or the
+ * driver's wait for events has returned, or its load has returned a final value (0 or below).
  *
  * A queue has ended if the completion signal of its last packet is final, read after the queue's
  * write pointer (completion.h). The thread may have waited for another signal: when a copy is over
@@ -25,14 +24,12 @@ uint32_t ends_wait_begin(uint64_t signal);
 /* Removes the record of ends_wait_begin(). If @over, also makes the queues idle that have ended.
  * @over: the condition was met and the signal is final (0 or below). Keeps errno. */
 void ends_wait_end(uint32_t ticket, uint64_t signal, bool over);
-/* Makes the queues idle that have ended. Called after a load of a final value of @signal. Keeps
- * errno. */
+/* Makes the queues idle that have ended, after a load of a final value of @signal. Keeps errno. */
 void ends_loaded(uint64_t signal);
 /* Makes the queues idle that have ended. Called after the driver's wait for events. Keeps errno. */
 void ends_events(void);
-/* Makes the queues active whose write pointer has moved. Called after the runtime has accepted a
- * copy; remembers @completion, the signal that the copy counts down at its end (0: none). Keeps
- * errno. */
+/* Makes the queues active whose write pointer has moved, after the runtime has accepted a copy.
+ * Records @completion, the signal that the copy counts down at its end (0: none). Keeps errno. */
 void ends_copied(uint64_t completion);
 
 /* Returns true if a thread is waiting for @signal. Any thread. */

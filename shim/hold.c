@@ -17,7 +17,7 @@
 #include "shim/thread.h"
 #include "shim/topology.h"
 
-#define RUN_NS 200000000u /* pause after hold_span_ns, in which the process runs */
+#define RUN_NS 200000000u /* after hold_span_ns on hold the process runs for this time */
 /* Period of hold_step() while held. */
 #define CHECK_NS 100000000u
 #define RETRY_NS 10000000u /* delay before hold_step() repeats what has failed */
@@ -30,11 +30,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
 	const struct kfdshim_preload_iface *host;
-	/* Positive errno of the last try to open the device or a session; 0: it worked. */
+	/* Positive errno of the last attempt to open the device or a session; 0: no error. */
 	int session_error;
 	struct {
 		bool hold;
-		int lost; /* positive errno that ended a granted hold, until it is reported */
+		int lost; /* positive errno that has ended a granted hold; 0: none, or reported */
 		uint64_t renewed_ns;
 	} holds[HOLD_BY_END];
 	enum client_shm_level level; /* the level that the last hold request named */
@@ -152,7 +152,7 @@ static int take(enum client_shm_level level)
 			updates_set(it.host, device_fd(), OVERRIDE_NONE);
 		return err;
 	}
-	/* Try once more if the first try finds that another process has ended the session. */
+	/* Try again if the first attempt finds that another process has ended the session. */
 	for (int i = 0; i < 2; i++) {
 		err = open_session();
 		if (!err)
@@ -185,10 +185,9 @@ static int release(void)
 	return err;
 }
 
-/* Returns true if the level is self or weight and cannot hold the process now. Either the runtime
- * is not enabled (before that the agent has no open device), or a thread is in a driver call that
- * sleeps while the session has queues suspended. A request that was granted stays, and is applied
- * afterwards. */
+/* Returns true if the level is self or weight and cannot hold the process now: the runtime is not
+ * enabled (before that the agent has no open device), or a thread is in a driver call that sleeps
+ * while the session has queues suspended. A granted request stays, and is applied afterwards. */
 static bool must_wait(void)
 {
 	if (it.level != CLIENT_SHM_LEVEL_SELF && it.level != CLIENT_SHM_LEVEL_WEIGHT)
@@ -216,8 +215,8 @@ static int apply(uint64_t now_ns)
 		drop_holds(err);
 	if (!it.since_ns)
 		it.since_ns = now_ns;
-	/* A failed attempt may leave queues suspended. So it counts as a hold, which hold_step()
-	 * releases. */
+	/* A failed attempt may leave queues suspended: treat it as a hold; hold_step() releases
+	 * it. */
 	set_held(!err || hold_stands());
 	if (err)
 		publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
@@ -435,7 +434,7 @@ void hold_runtime_off(void)
 
 	pthread_mutex_lock(&lock);
 	close_session();
-	/* If a release failed, the device is kept, because hold_step() needs it to try again. */
+	/* Keep the device open if a release failed, because hold_step() needs it to try again. */
 	if (!it.held || !is_by_updates(it.level) || release() == 0)
 		device_drop();
 	publish_self();

@@ -34,7 +34,7 @@ enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
  * A request to hold is a lease: it ends hold_lease_ns after the last hold_set() or hold_renew().
  * After hold_span_ns without a pause the process runs for 200 ms and is then held again. A release
  * for a driver call (hold_leave_begin()) is not such a pause. A request that was granted stays in
- * force during both, and is applied again when they are over.
+ * force during the pause and during the release, and is applied again afterwards.
  *
  * Returns 0, or a negative errno if this level cannot hold the process; the request is then
  * dropped.
@@ -50,7 +50,7 @@ int hold_set(enum hold_by by, enum client_shm_level level, bool hold);
  * KFDSHIM_LEVEL is self. The agent's thread.
  * Returns 0, or a negative errno as hold_set(). */
 int hold_prepare(enum client_shm_level level);
-/* Renews the lease of the request of @by, if there is one. The agent's thread. */
+/* Renews the hold request of @by, if any, for another hold_lease_ns. The agent's thread. */
 void hold_renew(enum hold_by by);
 /* If an error has ended a hold that hold_set() had granted to @by, returns that positive errno,
  * once; the request was dropped. Otherwise returns 0, also if the hold has ended by a time limit or
@@ -61,9 +61,9 @@ int hold_lost(enum hold_by by);
  * the process is held. Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call
  * is needed. */
 uint64_t hold_step(uint64_t now_ns);
-/* Drops the peers' request and closes the debug session of the process on itself, after a
- * resume, so that the daemon can open one. With KFDSHIM_LEVEL=self the session stays. The
- * agent's thread. */
+/* Drops the hold request of the peers, resumes the process and closes its debug session on itself,
+ * so that the daemon can open one. With KFDSHIM_LEVEL=self the session stays open. The agent's
+ * thread. */
 void hold_hand_over(void);
 /* Returns true if queues may be off the GPU because of a hold. A read pointer that does not move is
  * then no sign of a running kernel. Any thread. */
@@ -72,14 +72,14 @@ bool hold_stands(void);
 /* Opens the device for UPDATE_QUEUE if level weight or KFDSHIM_UPDATE_QUEUE is configured. To be
  * called before a CREATE_QUEUE on @fd. Not under the agent's lock; keeps errno. */
 void hold_device(const struct kfdshim_preload_iface *host, int fd);
-/* To be called after RUNTIME_ENABLE has succeeded on @fd. Keeps the device (kfd_fd.h), and opens
- * the debug session of the process on itself at level self, and at levels auto and trap if there is
- * no daemon and a peer may hold this process. Otherwise the first hold opens it. Not under the
- * agent's lock; keeps errno. */
+/* To be called after RUNTIME_ENABLE has succeeded on @fd. Opens the device for the agent
+ * (device_keep()). Opens the debug session of the process on itself at level self, and at levels
+ * auto and trap if there is no daemon and a peer may hold this process. Otherwise the first hold
+ * opens it. Not under the agent's lock; keeps errno. */
 void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd);
 /* To be called before the runtime is disabled. Closes the session, because the driver's runtime
- * disable would sleep while one is open, and gives up the device. Not under the agent's lock; keeps
- * errno. */
+ * disable would sleep while one is open, and closes the agent's device. Not under the agent's lock;
+ * keeps errno. */
 void hold_runtime_off(void);
 
 /* To be called before and after a driver call in which a suspended process would sleep

@@ -199,8 +199,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* Forwards an ALLOC_QUEUE_GWS. If the driver accepts it, records in the table whether the queue has
- * GWS. */
+/* Forwards an ALLOC_QUEUE_GWS. If it succeeds, records in the table whether the queue has GWS. */
 static int alloc_queue_gws(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args;

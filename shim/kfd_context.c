@@ -25,12 +25,12 @@ enum state {
 	LIVE,
 };
 
-/* Indexed by context number. Entry 0, the primary context, is not used. */
+/* State of each secondary context; the index is the context number, and entry 0 is not used. */
 static struct {
 	enum state state; /* atomic */
 	dev_t dev;	  /* device and inode of the context's file, constant while LIVE */
 	ino_t ino;
-	unsigned missed; /* scans in a row that found no file of it; sampler's thread only */
+	unsigned missed; /* scans in a row that found no fd of it; sampler's thread only */
 } contexts[CONTEXT_UNSEEN];
 _Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "the mark of unseen contexts is distinct");
 static bool any;    /* atomic: there has been a secondary context */
@@ -38,8 +38,7 @@ static bool logged; /* atomic: the message about too many contexts was logged */
 /* Time of the next scan; sampler's thread only. */
 static uint64_t next_ns;
 
-/* Reserves and returns the lowest free context number, or returns CONTEXT_UNSEEN if none is
- * free. */
+/* Reserves and returns the lowest free context number; returns CONTEXT_UNSEEN if there is none. */
 static uint32_t take_number(void)
 {
 	uint32_t number = 1;

@@ -35,8 +35,8 @@ static bool is_ours(int fd)
 
 /* Returns true if @fd still seems to be the agent's copy of a file descriptor of the program. A
  * copy cannot be marked, because that would mark the program's file, too. So its number may belong
- * to the program by now. If it is a file of the primary context, driver calls through it have the
- * same effect. */
+ * to the program by now. If that file is of the primary context, calls on it have the same
+ * effect. */
 static bool is_copy(int fd)
 {
 	return fd >= 0 && fd == device.copy && is_device(fd) &&

@@ -30,7 +30,7 @@ bool device_is_open(void);
 /* Returns the file descriptor for a driver call, opened again if it was lost; or -1 with errno if
  * the device cannot be opened. The file descriptor stays this module's. */
 int device_fd(void);
-/* Gives up the device. Closes the file descriptor, unless it is a copy. */
+/* Ends the use of the device. Closes the file descriptor, unless it is a copy. */
 void device_drop(void);
 /* Closes the file descriptor as device_drop() does, and forgets the copy, which is the parent's. To
  * be called in a fork child. */

@@ -11,8 +11,7 @@
 
 /*
  * Bounds of the polling period. A wake of a thread costs 3 us at best and 40 us in a virtual
- * machine. So a queue is polled after a quarter of the time for which its state has lasted, within
- * these bounds.
+ * machine, so a queue is polled after a quarter of the time for which its state has lasted.
  */
 #define POLL_SHIFT 2
 #define POLL_MIN_NS 1000000u
@@ -81,8 +80,7 @@ static uint64_t gap_limit(const struct shim_queue *q, uint64_t now_ns)
 	return period_ns < least ? least : period_ns;
 }
 
-/* Returns the time without movement of a pointer after which equal pointers alone mean the end of
- * work, in ns. */
+/* Returns the time in ns after which equal pointers that do not move mean the end of work. */
 static uint64_t quiet_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
@@ -170,7 +168,7 @@ static void poll_drained(struct shim_queue *q, uint64_t w, uint64_t now_ns)
 
 static void read_pointer_moved(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 {
-	/* The read pointer moved at some time after the last poll. */
+	/* Count the stall up to this poll, because it has ended at some time after the last one. */
 	if (q->stood)
 		stalled(q, now_ns);
 	q->seen_rptr = r;

@@ -65,8 +65,7 @@ void link_queue(const struct shim_queue *q)
 	generation = peer.shm->queue_generation;
 	entry = queues_entry(q);
 	client_shm_queue_write(peer.shm, q->slot, &entry);
-	/* Wake the daemon only for a change of the table; for a change of activity link_node()
-	 * wakes it. */
+	/* Wake the daemon only for a change of the table; link_node() does so for activity. */
 	if (peer.shm->queue_generation != generation)
 		link_shm_wake();
 }
@@ -143,7 +142,8 @@ static void publish_runtime(void)
 
 	if (!peer.shm)
 		return;
-	/* A process with level self suspends only itself. */
+	/* At level self only the process suspends itself, so the daemon must not: without a session
+	 * on itself it is not published as suspendable. */
 	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == CLIENT_SHM_RUNTIME_ENABLED) {
 		reason = runtime.session_error;
 		state = reason ? CLIENT_SHM_RUNTIME_NEVER : CLIENT_SHM_RUNTIME_UNKNOWN;
@@ -187,7 +187,7 @@ void link_vram(uint32_t gpu_id, uint64_t bytes)
 {
 	int slot = slot_of(gpu_id, 0);
 
-	/* Do not wake the daemon, because it does not wait for this value. */
+	/* Do not wake the daemon, because no decision of it waits for this value. */
 	if (slot >= 0)
 		__atomic_store_n(&client_shm_node(peer.shm, (uint32_t)slot)->vram_bytes, bytes,
 				 __ATOMIC_RELAXED);
@@ -231,8 +231,7 @@ static void wait_released(struct client_shm *shm, uint32_t mine)
 	kfdshim_log(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
 
-/* Begins a use of the shared memory and returns it; it stays mapped until leave(). Returns NULL if
- * there is none. */
+/* Begins a use of the shared memory, mapped until leave(), and returns it; NULL: there is none. */
 static struct client_shm *enter(void)
 {
 	struct client_shm *shm;

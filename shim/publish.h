@@ -28,8 +28,8 @@ void link_event(enum client_shm_event_kind kind, const struct shim_queue *queue,
 /* Publishes that the node with this index in queues.nodes[] is active or idle. Under the agent's
  * lock. */
 void link_node(uint32_t node, bool active, uint64_t now_ns);
-/* Publishes whether the runtime is enabled; @reason is a positive errno or 0. Under the agent's
- * lock. */
+/* Publishes whether the runtime is enabled in the driver. @reason: the positive errno if the
+ * process can never be suspended, else 0. Under the agent's lock. */
 void link_runtime(enum client_shm_runtime state, int reason);
 /* Publishes whether the process has a debug session on itself. @error is the positive errno of the
  * last try to open one, or 0. @by_updates: the process can suspend itself by UPDATE_QUEUE instead

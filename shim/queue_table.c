@@ -14,7 +14,7 @@
 /*
  * Offsets in struct amd_queue_s, equal in ROCr 5.2 to 7.2. read_dispatch_id, whose address
  * CREATE_QUEUE gets, is at 128. The hsa_queue_t is at 0, with base_address at 8 and size (in
- * packets) at 24. The runtime fills those before it creates the queue.
+ * packets) at 24. The runtime fills in base_address and size before it creates the queue.
  */
 #define AMD_QUEUE_RPTR 128u
 #define HSA_QUEUE_BASE 8u
@@ -122,8 +122,8 @@ static void report_overflow(uint32_t gpu_id)
 	reported = true;
 }
 
-/* Returns the index of a GPU in queues.nodes[], to which a new GPU is appended, or NODE_NONE if the
- * array is full. */
+/* Returns the index of a GPU in queues.nodes[]; appends a new GPU. Returns NODE_NONE if it is
+ * full. */
 static uint32_t node_of(uint32_t gpu_id)
 {
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {

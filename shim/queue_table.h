@@ -154,9 +154,9 @@ void queue_remove(struct shim_queue *queue);
 /* Returns the queue with this context and KFD id, or NULL. Under the lock. */
 struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id);
 /* Registers the handle that hsa_queue_create() gave to the program. If the handle is not the
- * hsa_queue_t of a known queue but has the id of one, it is an intercept queue (a profiler's) in
- * front of that queue: from then on both doorbells are signs of work of that queue. Under the
- * lock. */
+ * hsa_queue_t of a known queue but has the id of one, it belongs to an intercept queue (a
+ * profiler's) in front of the known queue. From then on the doorbells of both are signs of work of
+ * the known queue. Under the lock. */
 void queue_join(uint64_t hsa_queue);
 /* Forgets the intercept queue of a queue, which queue_join() has registered; does nothing if there
  * is none. Under the lock. */
@@ -210,7 +210,7 @@ bool queue_drained(const struct shim_queue *queue, uint64_t rptr, uint64_t wptr)
 /* Empties the table in a fork child, without freeing anything. */
 void queues_forget(void);
 
-/* Returns the queue in the form that the client's shared memory has. Under the lock. */
+/* Converts the queue to the form that it has in the client's shared memory. Under the lock. */
 struct client_shm_queue queues_entry(const struct shim_queue *queue);
 
 #endif

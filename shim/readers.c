@@ -40,14 +40,14 @@ static uint32_t state; /* futex; atomic */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static uint32_t forks; /* forks in progress, during which no wait begins; atomic */
-/* The thread that forks with liburcu's lock taken; 0: none. Atomic, written under that lock. */
+/* The thread that holds liburcu's lock for its fork; 0: none. Atomic, written under that lock. */
 static pthread_t locker;
 
 /* PID of the process whose threads may register with liburcu; 0: none may. In a child made by
  * clone() without the fork handlers, liburcu's registry may be locked for ever. */
 static pid_t home;
 
-/* Tell ThreadSanitizer the order that liburcu guarantees, because the sanitizer does not see it. */
+/* Declare to ThreadSanitizer the order that liburcu guarantees and the sanitizer does not see. */
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
 static char hold_cmd;
@@ -63,9 +63,8 @@ void readers_init(void)
 	__atomic_store_n(&home, getpid(), __ATOMIC_RELAXED);
 }
 
-/* Registers the calling thread with liburcu. liburcu aborts if memory is short, so a trial mapping
- * checks that first. Returns false if memory is short, and in a child made without the fork
- * handlers. */
+/* Registers the calling thread with liburcu, which aborts if memory is short, so a trial mapping
+ * checks that. Returns false if memory is short, and in a child made without the fork handlers. */
 static __attribute__((noinline, cold)) bool join(void)
 {
 	void *room;
@@ -174,8 +173,8 @@ void readers_before_fork(void)
 	errno = saved;
 }
 
-/* Returns true if readers_before_fork() of this thread has taken liburcu's lock, which the caller
- * then has to free. */
+/* Returns true if this thread's readers_before_fork() took liburcu's lock; the caller then frees
+ * it. */
 static bool take_locker(void)
 {
 	if (__atomic_load_n(&locker, __ATOMIC_RELAXED) != pthread_self())
@@ -200,6 +199,7 @@ void readers_after_fork_child(void)
 	__atomic_store_n(&home, usable ? getpid() : 0, __ATOMIC_RELAXED);
 	pthread_mutex_init(&one_at_a_time, NULL);
 	__atomic_store_n(&forks, 0, __ATOMIC_RELAXED);
-	/* If the lock was not taken, no wait could end: RUNNING refuses every wait. */
+	/* Without its lock taken before the fork, liburcu may be unusable in the child: with
+	 * RUNNING readers_wait() returns false at once. */
 	__atomic_store_n(&state, usable ? NONE : RUNNING, __ATOMIC_RELAXED);
 }

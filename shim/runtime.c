@@ -17,8 +17,7 @@
 #include "shim/safe_read.h"
 #include "shim/topology.h"
 
-/* Largest number of attempts of an interrupted RUNTIME_ENABLE. It sleeps, and can be interrupted,
- * only under a debugger. */
+/* Most attempts of a RUNTIME_ENABLE. It can be interrupted in its sleep only under a debugger. */
 #define INTERRUPTED_MAX 16
 
 /* Held while the first CREATE_QUEUE enables the runtime: the queue of a second thread must not be

@@ -47,8 +47,7 @@ static bool is_mapped(uint64_t word)
 	return mapped;
 }
 
-/* Copies memory. An aligned word is copied by one load, because another thread may be writing
- * it. */
+/* Copies memory, an aligned word by one load, because another thread may be writing to it. */
 static void load(void *to, uint64_t address, size_t size)
 {
 	uint64_t word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Safe reads of memory of this process that may not be mapped. Any thread; keeps errno. */
+/* Reads memory of this process that may not be mapped, without SIGSEGV. Any thread; keeps errno. */
 #ifndef KFDSHIM_SHIM_SAFE_READ_H
 #define KFDSHIM_SHIM_SAFE_READ_H
 

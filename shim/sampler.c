@@ -35,8 +35,7 @@
 #define CLOSE_PART 50u
 #define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
-/* Limits of the measured duration of a wake: 5 us on a server, 40 us in a virtual machine or on a
- * busy one. */
+/* Limits of a measured wake: 5 us on a server, 40 us in a virtual machine or on a busy one. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
 #define ITERATION_MAX_NS 1000000u /* longest iteration that counts; a longer one waited for a CPU */
@@ -130,8 +129,7 @@ static uint64_t longest_sleep(void)
 }
 
 /* Returns @after, the time until the next poll, or a longer time if the closely spaced polls have
- * used up their share of CPU time (CLOSE_PART). 0, which means that a wake was requested, is
- * returned unchanged. */
+ * used up their share of CPU time (CLOSE_PART). 0 means that a wake was requested, and stays 0. */
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct ratelimit limit;
@@ -218,7 +216,7 @@ static void *sampler(void *arg)
 		held_ns = hold_step(clock_ns());
 		if (held_ns < until_ns)
 			until_ns = held_ns;
-		/* The first doorbell must end a long sleep. */
+		/* Before a long sleep, make sure that a doorbell ends it. */
 		if (after > LONG_SLEEP_NS)
 			after = poll_before_sleep(after);
 		learn(&iteration_ns, clock_ns() - now_ns, 0, ITERATION_MAX_NS);

@@ -29,9 +29,8 @@ bool self_is_suspended(void)
 	return kfd_debug_is_holding(&session);
 }
 
-/* Closes the eventfd if the session is no longer open, because another process may have ended it
- * during the call. Returns @result, the result of that call. (Before Linux 6.12.103 any process
- * could end it.) */
+/* Closes the eventfd if the call has found that another process has ended the session. Returns
+ * @result of that call. (Before Linux 6.12.103 any process could end the session.) */
 static int checked(int result)
 {
 	if (!session.enabled)

@@ -30,7 +30,8 @@
 int self_open(const struct kfdshim_preload_iface *host);
 /* Resumes all queues and closes the session, if it is open. */
 void self_close(void);
-/* Returns true while the session is open, as far as is known. Any thread. */
+/* Returns true while the session is open; if another process has ended it, until the next call
+ * notices that. Any thread. */
 bool self_is_open(void);
 
 /*
@@ -49,8 +50,7 @@ int self_resume(void);
 /* Returns true if queues may be suspended. Any thread. */
 bool self_is_suspended(void);
 /* Checks whether the session still exists in the driver. Returns 0; -EINVAL if another process has
- * ended it (self_is_open() is false then); or another negative errno if the check itself has
- * failed. */
+ * ended it (self_is_open() is false then); or another negative errno if the check failed. */
 int self_check(void);
 /* Clears the driver's flag "new" of new queues, because a queue with that flag cannot be suspended.
  * Returns 0 or a negative errno. */

@@ -68,11 +68,11 @@ void gate_seen_events(void)
 	seen(RUNTIMES);
 }
 
-/* Returns true if the calling thread may wait at the gate: it is not known as one of the
- * runtime. */
+/* Returns true if the calling thread may wait at the gate: it is not known as the runtime's. */
 static bool may_wait(void)
 {
-	/* With HSA_ENABLE_INTERRUPT=0 the runtime's threads poll and are never in WAIT_EVENTS. */
+	/* With HSA_ENABLE_INTERRUPT=0 the runtime's threads poll and never call WAIT_EVENTS, so
+	 * only the first thread is known to be one of the program. */
 	if (own_kind() == UNSEEN && config.no_interrupts)
 		return gettid() == getpid();
 	return own_kind() != RUNTIMES;

@@ -18,9 +18,8 @@
 #define PAGE 4096u /* page size of the driver; sizes are rounded up to it */
 #define FIRST_ROOM 256u
 
-/* An allocation. The hash key is handle and context, because each KFD context has handles of its
- * own. */
 #define PAGES_BITS 50
+/* An allocation. Handle and context identify it, because each context has handles of its own. */
 struct vram_buffer {
 	uint64_t handle;
 	/* bucket_of: index in nodes[] + 1; 0: free entry */
@@ -30,8 +29,7 @@ _Static_assert(CLIENT_SHM_NODES < 1u << 8 && CONTEXT_UNSEEN < 1u << 6, "they fit
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* VRAM counted on each GPU. Protected by `lock`; vram_publish() also reads single fields without
- * it. */
+/* VRAM of each GPU. Protected by `lock`; vram_publish() also reads single fields without it. */
 static struct {
 	uint32_t gpu_id; /* 0: free entry */
 	uint64_t bytes;
@@ -130,8 +128,8 @@ static struct vram_buffer take(uint32_t context, uint64_t handle)
 	return found;
 }
 
-/* Returns the index of a GPU in nodes[], to which a new GPU is appended, or CLIENT_SHM_NODES if the
- * array is full. */
+/* Returns the index of a GPU in nodes[]; appends a new GPU. Returns CLIENT_SHM_NODES if it is
+ * full. */
 static uint32_t node_of(uint32_t gpu_id)
 {
 	static bool reported;
@@ -182,8 +180,8 @@ static void refused(uint32_t gpu_id, uint64_t bytes)
 		(unsigned long long)(config.vram_limit_bytes - nodes[node_of(gpu_id)].bytes));
 }
 
-/* Returns the bytes of VRAM that this call allocates, in whole pages; 0 if it allocates none, or
- * for no GPU. */
+/* Returns the bytes of VRAM that this call allocates, in whole pages; 0: none, or no GPU is
+ * named. */
 static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
 {
 	uint64_t bytes = args->size;
@@ -263,8 +261,7 @@ int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long re
 	int result, err;
 
 	/* Remove the entry before the call, because the driver may give the handle to another
-	 * thread before this one has returned. The bytes still count until the call has
-	 * returned. */
+	 * thread before this one has returned. The bytes count until then. */
 	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args))) {
 		pthread_mutex_lock(&lock);
 		buffer = take(context_of_fd(fd), args.handle);
@@ -284,7 +281,7 @@ void vram_context_ended(uint32_t context)
 	struct vram_buffer gone;
 
 	pthread_mutex_lock(&lock);
-	/* take() moves later entries up, so the same index is checked again. */
+	/* take() moves later entries up, so the same index is checked again after it. */
 	for (size_t i = 0; i < room;) {
 		if (!buffers[i].bucket_of || buffers[i].context != context) {
 			i++;

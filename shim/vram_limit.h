@@ -26,8 +26,7 @@ int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long r
 /* Forwards a FREE_MEMORY_OF_GPU and subtracts from the count what it frees. Returns as ioctl(). */
 int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg);
 
-/* Subtracts the memory of a KFD context that has ended from the count. Not under the agent's
- * lock. */
+/* Subtracts the memory of an ended KFD context from the count. Not under the agent's lock. */
 void vram_context_ended(uint32_t context);
 
 /* Publishes the bytes of all nodes to the client's shared memory. Under the agent's lock. */

@@ -45,8 +45,7 @@ static struct {
 
 /* Returns true if @fd is an eventfd: of the files that can occur here only an eventfd has no file
  * type in st_mode. A pipe or socket must be refused, because a write after the other end is closed
- * would raise SIGPIPE in the program. A regular file is refused because a write to it may take
- * long. */
+ * would raise SIGPIPE in the program. A write to a regular file may take long. */
 static bool is_eventfd(int fd)
 {
 	struct stat st;
@@ -225,8 +224,7 @@ static void take_welcome(uint64_t now_ns)
 	kfdshim_log(LOG_INFO, "registered with the daemon at %s", config.socket);
 }
 
-/* Disconnects if no thread uses the shared memory any more. Otherwise does nothing; link_step()
- * calls it again. */
+/* Disconnects if no thread uses the shared memory any more; otherwise link_step() tries again. */
 static void let_go(uint64_t now_ns)
 {
 	if (!link_shm_end())
@@ -268,8 +266,7 @@ static void serve_hold_cmd(uint64_t now_ns)
 		return;
 	}
 	begun_ns = clock_ns();
-	/* Without a daemon, and until a new daemon has sent a command, `hold_cmd` is 0, which means
-	 * release. */
+	/* Without a daemon or a command of a new daemon `hold_cmd` is 0, which means release. */
 	err = hold_set(HOLD_BY_DAEMON, HOLD_CMD_LEVEL(hold_cmd ? hold_cmd : peer.hold_cmd),
 		       HOLD_CMD_IS_HOLD(hold_cmd));
 	if (!err && HOLD_CMD_IS_PREPARE(hold_cmd))
@@ -284,8 +281,7 @@ static void serve_hold_cmd(uint64_t now_ns)
 	link_shm_wake();
 }
 
-/* Returns true if the daemon has given no heartbeat for SILENCE_NS. Called in each iteration of the
- * sampler's loop. */
+/* Returns true if the daemon has given no heartbeat for SILENCE_NS. Called in each sampler loop. */
 static bool is_silent(uint64_t now_ns)
 {
 	uint64_t heartbeat_ns = link_shm_heartbeat_ns();

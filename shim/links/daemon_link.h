@@ -14,8 +14,7 @@
  * call, CLOCK_MONOTONIC ns; UINT64_MAX while connected, and while there is neither a daemon nor a
  * queue: no call is needed then. */
 uint64_t link_step(uint64_t now_ns);
-/* Returns the socket that the caller polls for reading, or -1 if there is none. Sampler's thread
- * only. */
+/* Returns the socket to poll for reading, or -1 if there is none. Sampler's thread only. */
 int link_socket(void);
 /* Reads the wake packets of the daemon, and notices a hang-up. To be called when link_socket() is
  * readable. Sampler's thread only. */
@@ -24,8 +23,8 @@ void link_readable(void);
  * connection has ended. Sampler's thread only. */
 bool link_alone(void);
 
-/* Closes the connection and unmaps the shared memory, in a fork child. Has no effect on those of
- * the parent. */
+/* Closes the connection and unmaps the shared memory, in a fork child; the parent's are
+ * unaffected. */
 void link_forget(void);
 
 #endif

@@ -38,14 +38,14 @@ struct peers_own {
  * - -EMFILE, -ENFILE: the limit of open files is reached.
  */
 int peers_own_open(struct peers_own *own, const struct client_shm *shm, const char **why);
-/* Closes the files. If @remove, unlinks them, too; a fork child must not do that, because they
- * belong to its parent. */
+/* Closes the files. If @remove, also unlinks them: not in a fork child, because they are its
+ * parent's. */
 void peers_own_close(struct peers_own *own, bool remove);
 /* Unlinks the files without closing them. Any thread. */
 void peers_own_unlink(const struct peers_own *own);
 
-/* Parses a file name "PID-START.lane": sets @name to "PID-START" and *pid to PID. Returns false if
- * @file has another form. */
+/* Sets @name and *pid from a file name "PID-START.lane". Returns false if @file has another
+ * form. */
 bool peers_name(const char *file, char name[PEERS_NAME], pid_t *pid);
 
 /*

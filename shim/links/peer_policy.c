@@ -18,7 +18,7 @@
 #include "shim/topology.h"
 
 #define CHECK_NS 100000000u /* period of checks while held, to notice the death of a peer */
-#define BUSY_NS 10000000u   /* delay after a hold that was not possible at that moment */
+#define BUSY_NS 10000000u   /* delay before the next attempt if a hold is not possible now */
 
 /* Each failed attempt to hold costs every process on the node some runlist updates ("bounces"). The
  * next attempt is after 100 ms, then after twice that time, and so on up to 10 s. */
@@ -37,7 +37,7 @@
 #define OVER_MAX_NS ((1 + WEIGHT) * SLOW_NS)
 
 static struct {
-	bool wished; /* a hold request of this module is granted */
+	bool wished; /* hold_set() has granted the hold request of this module */
 	bool exempt; /* holding this process has done harm, so it is never held again */
 	/* The process is idle and its next work is to be held. Written under the agent's lock. */
 	bool ready;
@@ -86,8 +86,8 @@ static void failed(int err, uint64_t now_ns)
 		return;
 	}
 	if (err == -ECANCELED)
-		/* The agent has no open device, so it cannot suspend this process, which does not
-		 * change soon. */
+		/* The agent has no open device, so it cannot suspend this process until much
+		 * later. */
 		err = -EOPNOTSUPP;
 	if (err == -EIO || err == -ETIME) {
 		spare("the firmware did not preempt its queues");
@@ -115,9 +115,8 @@ static void taken(uint64_t took_ns)
 		spare("two suspends took longer than 50 ms");
 }
 
-/* Returns how long this thread has waited for a core since it began, in ns: the second number of
- * schedstat (Linux's Documentation/scheduler/sched-stats.rst). Returns 0 if the kernel does not
- * report it. */
+/* Returns how long this thread has waited for a core since it began, in ns, or 0 if unknown: the
+ * second number of schedstat (Linux's Documentation/scheduler/sched-stats.rst). */
 static uint64_t waited_for_core_ns(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -135,8 +134,7 @@ static uint64_t waited_for_core_ns(void)
 /* Holds the process or releases it, and returns hold_set()'s result. Sets *took_ns to the duration
  * of the call in ns, without the time spent waiting for a core. That time is read before the first
  * and after the last reading of the clock, so all waits during the call are subtracted. Waits just
- * outside of the two clock readings are subtracted, too, so the difference could be negative
- * without the check. */
+ * outside of them are subtracted, too, so the difference could be negative. */
 static int set_timed(bool held, uint64_t *took_ns)
 {
 	uint64_t waited_ns = waited_for_core_ns(), begin_ns = clock_ns();

@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Forgets which error was logged last, so that errors are logged again. To be called when the use
- * of peers begins. */
+/* Enables the logging of errors again. To be called when the use of peers begins. */
 void peers_hold_begin(void);
 /* Decides whether this process is held for a peer, and holds or releases it. @urgent: more urgent
  * work of a peer is active on a node where this process, or its group, has queues.

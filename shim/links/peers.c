@@ -41,10 +41,11 @@ struct peer {
 	struct sockaddr_un address;
 	bool unwoken; /* atomic: still to be notified of the last change of this process */
 	bool stale;   /* its file has to be read again */
-	/* Copied at the last read of its file. */
+	/* The nodes in its file, and which of them are active, at the last read of the file. */
 	uint32_t gpu_ids[CLIENT_SHM_NODES];
 	bool busy[CLIENT_SHM_NODES];
-	/* Set by the last is_urgent_elsewhere(); bit numbers are indices in urgency.gpus. */
+	/* Nodes that it uses, and those where it is active, set by the last is_urgent_elsewhere().
+	 * Bit numbers are indices in urgency.gpus. */
 	struct node_set nodes, active;
 };
 
@@ -58,21 +59,20 @@ static struct peers_own files = {.directory = -1, .shm = -1, .socket = -1};
 /* The process that made the files. */
 static pid_t started_by;
 static bool up;		  /* the files exist and are kept up to date */
-static bool rescan;	  /* atomic: a peer is new, or cannot be reached */
+static bool rescan;	  /* atomic: scan() is needed: a peer is new or unreachable */
 static bool changed;	  /* atomic: something has changed that `urgent` depends on */
 static bool urgent;	  /* a more urgent peer is active on a node of this process */
 static uint64_t check_ns; /* next full check while held */
 static uint64_t retry_ns; /* earliest time to make the files again after an error */
 static int logged_error;  /* last error that was logged */
 
-/* GPUs that the last call of is_urgent_elsewhere() has found. The index of a GPU is its bit number
- * in node sets. */
+/* GPUs that the last is_urgent_elsewhere() has found; the index is the bit number in node sets. */
 static struct {
 	uint32_t gpus[CLIENT_SHM_NODES];
 	uint32_t count;
 } urgency;
 
-/* Returns a peer's priority. With PRIORITY_UNSET, peers are not held for it, and it is not held for
+/* Returns a peer's priority. With PRIORITY_UNSET a process neither holds peers nor is held for
  * them. */
 static int priority_of(const struct peer *peer)
 {
@@ -519,8 +519,7 @@ static void drain_socket(void)
 	}
 }
 
-/* Finds changes whose datagram was lost, and peers that have died. Does so every 100 ms while this
- * process is held. */
+/* Finds changes whose datagram was lost and dead peers, every 100 ms while this process is held. */
 static void check(uint64_t now_ns)
 {
 	if (!peers_hold_stands() || now_ns < check_ns)

@@ -34,8 +34,7 @@
  * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed, for example
  * without queues. To be called also when peers_socket() is readable. */
 uint64_t peers_step(uint64_t now_ns, bool alone);
-/* Returns the socket that the caller polls for reading; -1 if there is none, or no queue. Sampler's
- * thread only. */
+/* Returns the socket to poll for reading; -1: there is none, or no queue. Sampler's thread only. */
 int peers_socket(void);
 /* Stops the use of peers and tries again after 10 s. To be called if the program has closed the
  * file descriptors of this module. Sampler's thread only. */
