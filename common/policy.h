@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names and parameters of the scheduling policies (policies.def). Pure: no I/O, no allocation.
- * Threads: any.
+ * Looks up the names and parameters of the scheduling policies (policies.def). Pure: no I/O, no
+ * allocation. Threads: any.
  */
 #ifndef KFDSHIM_COMMON_POLICY_H
 #define KFDSHIM_COMMON_POLICY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files in /proc/PID of a process or a thread, with the terms of proc(5). proc_file.h reads files
- * that the process itself has chosen.
+ * Reads files in /proc/PID of a process or a thread, with the terms of proc(5). proc_file.h reads
+ * files that the process itself has chosen.
  *
  * Threads: any. Takes no lock and does not keep errno; only proc_maps_find() allocates.
  */

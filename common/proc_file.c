@@ -93,8 +93,8 @@ static bool is_trusted(struct proc_files *files, int fd, const struct statx *fil
 	if (files->lookups++ >= LOOKUPS_MAX)
 		return false;
 	snprintf(list, sizeof(list), "/proc/%d/mountinfo", (int)files->pid);
-	/* Search this process's mounts, too: the process may have left the mount namespace of its
-	 * program, which can be this process's namespace. */
+	/* The file, such as the process's program, may be mounted in a namespace that the process
+	 * has left. This process's namespace may be that one, so search its mounts, too. */
 	if (!find_mount(list, file->stx_mnt_id, NULL, &mount) &&
 	    !find_mount("/proc/self/mountinfo", file->stx_mnt_id, NULL, &mount))
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Version of a binary: the release, the commit of its source, and the protocol between workloads,
- * daemon and command. Threads: any. */
+/* Prints the version of a binary: the release, the commit of its source, and the protocol between
+ * workloads, daemon and command. Threads: any. */
 #ifndef KFDSHIM_COMMON_VERSION_H
 #define KFDSHIM_COMMON_VERSION_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The functions of kfdshim.h. The settings are kept here until the agent is loaded. */
+/* Defines the functions of kfdshim.h, and stores the program's settings until the agent is
+ * loaded. */
 #include <errno.h>
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The functions that libkfdshim.so calls (channel/agent_abi.h), and the handling of each KFD ioctl
- * around its forwarding to the driver.
+ * Defines the functions that libkfdshim.so calls (channel/agent_abi.h). Handles each KFD ioctl
+ * before and after forwarding it to the driver.
  *
  * Threads: the hooks run in any thread of the program.
  */

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-/* Allows the threads of this process to read. Called when the agent starts. */
+/* Allows the threads of this process to read the table. Called when the agent starts. */
 void readers_init(void);
 
 /* Begins a read of the table, which lasts for a few memory accesses. Reads may be nested. Can

@@ -35,7 +35,7 @@
 #define CLOSE_PART 50u
 #define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
-/* Limits of a measured wake: 5 us on a server, 40 us in a virtual machine or on a busy one. */
+/* Bounds of wake_ns: 5 us on a server, 40 us in a virtual machine or on a busy server. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
 #define ITERATION_MAX_NS 1000000u /* longest iteration that counts; a longer one waited for a CPU */

@@ -19,7 +19,7 @@ bool topology_saves_waves(void);
 /* Returns the gpu_id of the node whose render node has this minor number, or 0 if there is none.
  * Reads files until the node is found; later calls cost nothing. */
 uint32_t topology_gpu_of_render(unsigned minor);
-/* Forgets the render nodes in a fork child, which uses no GPU, so that partitions can change. */
+/* Forgets the render nodes, in a fork child: it uses no GPU, so partitions of GPUs can change. */
 void topology_forget(void);
 
 #endif
