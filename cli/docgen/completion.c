@@ -12,7 +12,7 @@
 /*
  * A usage line (command.h, struct cli_command) consists of words: --option, -o, VALUE or a|b|c
  * behind an option, VALUE or a|b|c alone; [ ] around optional words, "..." behind a word that can
- * be repeated. Each command describes its arguments in that place only.
+ * be repeated. It is the only description of a command's arguments.
  */
 #define USAGE_WORDS 32
 #define USAGE_TEXT 128
@@ -33,8 +33,9 @@ static bool usage_is_choice(const char *value)
 	return strchr(value, '|') && !isupper((unsigned char)value[0]);
 }
 
-/* Reads the next word between blanks, without its brackets and dots. *closed: a bracket ends with
- * this word, so the next word is not its value. Returns false at the end of the line. */
+/* Reads the next word of *line into `text`, without its brackets and dots. Sets *closed if a
+ * bracket ends with this word, so that the next word is not its value. Returns false at the end of
+ * the line. */
 static bool next_word(const char **line, char text[USAGE_TEXT], bool *closed)
 {
 	size_t n = 0;
@@ -92,7 +93,7 @@ static int usage_parse(const char *line, struct usage *out)
 #define PIDS "/sys/class/kfd/kfd/proc"
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 
-/* Kinds of values, each completed in another way. */
+/* Kinds of values; the shell completes each kind in a different way. */
 enum kind { KIND_NONE, KIND_CHOICE, KIND_PID, KIND_NODE, KIND_FILE, KIND_COMMAND };
 
 static enum kind kind_of(const char *value)
@@ -111,7 +112,8 @@ static enum kind kind_of(const char *value)
 	return KIND_NONE;
 }
 
-/* Writes "table|c|json" as words; 0..15 stays as it is. */
+/* Writes the words of a choice such as "table|c|json", with blanks between them. A range such as
+ * "0..15" in the choice is written as one word. */
 static void choices(const char *value, FILE *out)
 {
 	for (; *value; value++)
@@ -132,11 +134,12 @@ static int parse(const struct cli_command *cmd, struct usage *usage)
 
 struct shell {
 	const char *before; /* expression for the word before the one under the cursor */
-	/* Writes the code that offers the values of a kind. */
+	/* Writes the shell code that completes a value of `kind`; `value` is its text in the usage
+	 * line. */
 	void (*offer)(enum kind kind, const char *value, FILE *out);
 };
 
-/* Writes case arms for the values of options. */
+/* Writes for each option that has a value a case arm that completes the value. */
 static void after_options(const struct shell *shell, const struct cli_command *cmd,
 			  const struct usage *usage, FILE *out)
 {
@@ -151,7 +154,7 @@ static void after_options(const struct shell *shell, const struct cli_command *c
 	}
 }
 
-/* Writes a case arm with the command's options and its other arguments. */
+/* Writes the case arm that completes the command's options and its arguments without an option. */
 static void alone(const struct shell *shell, const struct cli_command *cmd,
 		  const struct usage *usage, FILE *out)
 {

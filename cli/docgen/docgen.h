@@ -24,12 +24,13 @@ struct pages_entry {
 /* The commands and headings in the order of commands.def. The last entry has neither. */
 extern const struct pages_entry pages_commands[];
 
-/* Write the completion for a shell. Return 0, or -EINVAL if the usage line of a command cannot be
- * parsed; a message is printed on stderr then. */
+/* pages_bash() writes the completion for bash, pages_zsh() that for zsh. Return 0, or -EINVAL if
+ * the usage line of a command cannot be parsed; a message is printed on stderr then. */
 int pages_bash(FILE *out);
 int pages_zsh(FILE *out);
 
-/* The JSON of a command. Entries with the same name follow each other: the JSON is one of them. */
+/* Describes the JSON of a command. If the JSON can have several forms, there is one entry for each
+ * form: these entries follow each other and have the same name. */
 struct pages_schema {
 	const char *name, *title;
 	const struct field *object;
@@ -38,7 +39,8 @@ struct pages_schema {
 /* The last entry has no name. */
 extern const struct pages_schema pages_schemas[];
 
-/* Writes the JSON schema of all entries with this name. Returns the next entry behind these. */
+/* Writes one JSON schema for `schema` and for the entries behind it that have the same name.
+ * Returns the first entry with another name. */
 const struct pages_schema *pages_schema(const struct pages_schema *schema, FILE *out);
 /* Writes docs/reference/json.md, which describes the JSON of all commands. */
 void pages_reference(FILE *out);

@@ -34,7 +34,7 @@ const struct pages_schema pages_schemas[] = {
 /* ---- manual pages, in the language of scdoc: paragraphs of the help text are filled, indented
  * lines are kept as they are ---- */
 
-/* Writes text, in which it escapes scdoc's special characters. */
+/* Writes text with the special characters of scdoc escaped. */
 static void plain(const char *text, size_t length, FILE *out)
 {
 	for (size_t i = 0; i < length; i++) {
@@ -49,13 +49,15 @@ static bool is_block(const char *line)
 	return line[0] == ' ';
 }
 
-/* Returns true if the paragraph or indented block goes on in the next line. */
+/* Returns true if the line behind `end`, the end of a line, belongs to the same paragraph or, if
+ * `block`, to the same indented block. */
 static bool goes_on(const char *end, bool block)
 {
 	return end[0] == '\n' && end[1] != '\0' && end[1] != '\n' && is_block(end + 1) == block;
 }
 
-/* Writes one paragraph or one indented block. Returns the text behind it. */
+/* Writes the paragraph or indented block that begins at `text`. Returns where the next one
+ * begins. */
 static const char *piece(const char *text, FILE *out)
 {
 	bool block = is_block(text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* JSON schemas and docs/reference/json.md, from the fields of the commands' output. */
+/* Writes the JSON schemas and docs/reference/json.md from the descriptions of the commands' output
+ * (cli/output/fields.h). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 #define OBJECTS 256 /* most objects of all schemas */
 
-/* Objects whose schema was printed, or is to be printed. */
+/* The objects whose schema, or section of json.md, has been printed or has to be printed. */
 struct objects {
 	const struct field *list[OBJECTS];
 	unsigned count;
@@ -22,7 +23,8 @@ static void add(struct objects *objects, const struct field *object)
 	objects->list[objects->count++] = object;
 }
 
-/* Adds the objects inside an object. Of a BASE only the objects in its keys are added. */
+/* Adds the objects that the values of an object consist of. A FIELD_BASE, whose keys stand at the
+ * same level, is not added itself: only the objects in its keys are. */
 static void add_inner(struct objects *objects, const struct field *object)
 {
 	for (const struct field *f = object + 1; !field_is_end(f); f++) {
@@ -33,7 +35,8 @@ static void add_inner(struct objects *objects, const struct field *object)
 	}
 }
 
-/* Calls print() for each key, those of bases included. *n: number of keys so far. */
+/* Calls print() for each key of the object, also for those that a FIELD_BASE adds to it. *n counts
+ * the keys so far. */
 static void each_key(const struct field *object, FILE *out, unsigned *n,
 		     void (*print)(const struct field *f, FILE *out, unsigned n))
 {

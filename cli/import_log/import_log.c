@@ -28,8 +28,8 @@ struct import {
 	struct import_read read;
 	struct log_stats *stats;
 	int fd;
-	uint64_t size;		    /* of a regular file, bytes; 0: not known */
-	bool in_long;		    /* inside a too long line, whose beginning was counted */
+	uint64_t size;		    /* bytes of a regular file; 0: not known */
+	bool in_long;		    /* inside a line that is too long; its beginning was counted */
 	uint64_t began_ns, live_ns; /* begin; next update of the progress line */
 };
 
@@ -47,9 +47,9 @@ static void take_line(struct import *import, const char *line, size_t bytes)
 		log_stats_add(import->stats, &record);
 }
 
-/* Counts all complete lines in the window, and moves the incomplete one to its beginning. A line
- * longer than HIPLOG_LINE_MAX is counted by its beginning, and the rest of it is skipped. Returns
- * the bytes that are left in the window. */
+/* Counts all complete lines in the window, and moves the incomplete line behind them to the
+ * window's beginning. A line longer than HIPLOG_LINE_MAX is counted by its beginning, and the rest
+ * of it is skipped. Returns the bytes that are left in the window. */
 static size_t take_lines(struct import *import, char *window, size_t bytes)
 {
 	char *at = window, *end = window + bytes, *newline;
@@ -71,7 +71,7 @@ static size_t take_lines(struct import *import, char *window, size_t bytes)
 	return (size_t)(end - at);
 }
 
-/* Shows the progress, if its last update is long enough ago. */
+/* Updates the progress line if its last update is at least LIVE_NS ago. */
 static void live(struct import *import)
 {
 	const uint64_t now = clock_ns();
@@ -129,8 +129,8 @@ static int read_all(struct import *import)
 		if (show)
 			live(import);
 	}
-	/* The last line of a log that is still written, or of one that was cut, has no newline. It
-	 * counts, unless a signal stopped the reading in its middle. */
+	/* The last line has no newline if the log is still being written or was cut. Count this
+	 * line, unless a signal stopped the reading in its middle. */
 	if (left && !import->read.stopped)
 		take_line(import, window, left);
 	progress_clear();
@@ -138,8 +138,8 @@ static int read_all(struct import *import)
 	return rc;
 }
 
-/* Opens the log. O_NOCTTY: if the log is a terminal, it must not become the controlling
- * terminal. */
+/* Opens the log. Returns 0 or a negative errno. O_NOCTTY: if the log is a terminal, it must not
+ * become the controlling terminal. */
 static int open_log(struct import *import)
 {
 	struct stat st;
@@ -172,7 +172,7 @@ static bool two_names(const struct log_stats *stats)
 	return false;
 }
 
-/* Prints notes about the log that matter for reading the tables: what is missing in it, and why. */
+/* Prints notes that a reader of the tables needs: what is missing in the log, and why. */
 static void remarks(const struct import *import)
 {
 	const struct log_stats *stats = import->stats;
@@ -208,7 +208,7 @@ static void remarks(const struct import *import)
 			"here");
 }
 
-/* Returns the log's name for messages, with control characters replaced, and cut. */
+/* Returns the log's name for messages, cut to NAME bytes and without control characters. */
 static const char *name_of(const char *file, char name[NAME])
 {
 	if (strcmp(file, "-") == 0)

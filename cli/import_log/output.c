@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The totals of a HIP log as tables, as JSON, or as a Python literal. */
+/* Prints the totals of a HIP log as tables, as JSON, or as a Python literal. */
 #include "cli/import_log/stats.h"
 
 #include <jansson.h>
@@ -26,16 +26,17 @@ static bool known_packets(const struct log_stats_process *process)
 	       process->seen[HIPLOG_PACKET];
 }
 
-/* Returns true if the packet counts of the queue are known. They are not if packets of the process
- * name queues by an address of another kind than the one by which this queue is known. */
+/* Returns true if the packet counts of the queue are known. They are not known if the process has
+ * packets that name their queue only by an address that no line links to an hsa_queue_t (`apart`),
+ * while only the hsa_queue_t of this queue is known: these packets may be the queue's. */
 static bool known_of_queue(const struct log_stats_process *process,
 			   const struct log_stats_queue *queue)
 {
 	return known_packets(process) && !(process->apart && queue->hsa_queue && !queue->ring);
 }
 
-/* Returns the numbers of all queues: from 1 within their process, in the order of the log. The
- * caller frees the array. */
+/* Numbers the queues of each process from 1, in the order of the log. Returns the array of numbers,
+ * which the caller frees. */
 static uint32_t *number_queues(const struct log_stats *stats)
 {
 	uint32_t *of_process = allocate(LOG_STATS_PROCESSES, sizeof(*of_process));
@@ -47,14 +48,14 @@ static uint32_t *number_queues(const struct log_stats *stats)
 	return number;
 }
 
-/* Linked lists of the uses of each thread in the order of the log: first[thread], next[use];
- * UINT32_MAX: end. */
+/* For each thread a linked list of its uses (struct log_stats_use) in the order of the log. first[]
+ * has the first use of a thread, next[] the use that follows a use; UINT32_MAX ends a list. */
 struct chains {
 	uint32_t first[LOG_STATS_THREADS], next[LOG_STATS_USES];
 };
 
-/* Builds the lists, from the last use to the first because each is put in front. The caller frees
- * them. */
+/* Builds the lists of all threads. Begins with the last use, because each use is put in front of
+ * its list. The caller frees the result. */
 static struct chains *chain_uses(const struct log_stats *stats)
 {
 	struct chains *chains = allocate(1, sizeof(*chains));
@@ -67,13 +68,14 @@ static struct chains *chain_uses(const struct log_stats *stats)
 	return chains;
 }
 
-/* Returns the pid of the process, which the rows of queues and threads have, too. */
+/* Formats the column PID. add_row() adds the pid to the rows of queues and threads. */
 static const char *pid_cell(char text[FIELD_CELL], const json_t *row)
 {
 	return field_cell(text, row, "pid");
 }
 
-/* Writes an address. One that may be the hsa_queue_t's or the ring's: "?" in both columns. */
+/* Formats the address `key` of a queue. If the log does not show whether an address is that of the
+ * hsa_queue_t or of the ring, both columns have the address with "?" behind it. */
 static const char *address_cell(char text[FIELD_CELL], const json_t *queue, const char *key)
 {
 	const char *either = json_string_value(json_object_get(queue, "unresolved_address"));
@@ -110,7 +112,8 @@ static const char *state_cell(char text[FIELD_CELL], const json_t *queue)
 	return field_text(queue, "error");
 }
 
-/* Writes the queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
+/* Writes the queues that a thread has used, with the number of its packets in each: "#1 (20), #3
+ * (7)". */
 static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
 {
 	size_t used = 0, i;
@@ -132,7 +135,7 @@ static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
 
 #include "cli/import_log/output.def"
 
-/* Sets the value of `key` to null if it is not known. */
+/* Sets the value of `key` to null unless `is_known`. */
 static void known_if(bool is_known, json_t *out, const char *key)
 {
 	if (!is_known)
@@ -173,7 +176,7 @@ static json_t *queue_json(const struct log_stats *stats, const struct log_stats_
 	return out;
 }
 
-/* Returns a thread, with its packets in each queue that it has used. */
+/* Returns the JSON of a thread, with its packets in each queue that it has used. */
 static json_t *thread_json(const struct log_stats *stats, uint32_t index,
 			   const struct chains *chains, const uint32_t *number)
 {
@@ -199,7 +202,7 @@ static json_t *thread_json(const struct log_stats *stats, uint32_t index,
 	return out;
 }
 
-/* Returns a process with empty lists of queues and threads. */
+/* Returns the JSON of a process, with empty lists of queues and threads. */
 static json_t *process_json(const struct log_stats_process *process)
 {
 	json_t *out = render_json(fields_hip_process, process);
@@ -212,7 +215,7 @@ static json_t *process_json(const struct log_stats_process *process)
 	return out;
 }
 
-/* Returns the file's name, whose bytes need not be UTF-8; null for stdin. */
+/* Returns the file's name as JSON, although its bytes need not be UTF-8; JSON null for stdin. */
 static json_t *file_json(const char *file)
 {
 	return strcmp(file, "-") == 0 ? json_null() : plain_json(file);
@@ -322,7 +325,7 @@ static void show_processes(const struct log_stats *stats)
 		     rows, stdout);
 }
 
-/* Adds a row of a queue or a thread, with the pid of its process. */
+/* Adds the row of a queue or a thread to `rows`, with the pid of its process. */
 static void add_row(json_t *rows, const struct log_stats_process *process, json_t *row)
 {
 	json_object_set_new(row, "pid", json_integer((json_int_t)process->pid));

@@ -14,7 +14,7 @@
 #include "common/allocate.h"
 
 #define NONE UINT32_MAX
-#define NOWHERE (UINT32_MAX - 1) /* a queue for which the table had no room */
+#define NOWHERE (UINT32_MAX - 1) /* index of a queue for which the table had no room */
 
 /* A hash map from two numbers to an index into a table. Open addressing; it has twice as many slots
  * as the table has entries, so it is never full. Nothing is removed. */
@@ -30,15 +30,16 @@ struct map {
 
 struct log_stats_maps {
 	struct map process; /* key: pid, 0 */
-	struct map thread;  /* key: process and whether the thread is named; thread */
+	struct map thread;  /* key: 2 * process + whether the thread is named, pthread_t */
 	struct map queue;   /* key: process, each address of the queue */
 	struct map use;	    /* key: thread, queue */
-	/* The thread of the last line, because most lines are of the same thread as the line
+	/* Caches the thread of the last line, because most lines are of the same thread as the line
 	 * before. */
 	uint64_t last_pid, last_thread;
 	unsigned last_has;
 	uint32_t last; /* index of the thread; NONE */
-	/* A queue has at most three addresses (hsa_queue, ring, unresolved). */
+	/* A queue has at most three addresses (hsa_queue, ring, unresolved), so this map needs more
+	 * slots. */
 	struct slot processes[2 * LOG_STATS_PROCESSES], threads[2 * LOG_STATS_THREADS],
 		queues[4 * LOG_STATS_QUEUES], uses[2 * LOG_STATS_USES];
 };
@@ -96,7 +97,8 @@ static void add(uint64_t *sum, uint64_t value)
 		*sum = INT64_MAX;
 }
 
-/* Returns the index of the process of a line, which is added if new; NONE: there is no room. */
+/* Returns the index of the process of a line, or NONE if there is no room. Adds the process if it
+ * is new. */
 static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *record)
 {
 	struct map *map = &stats->maps->process;
@@ -115,8 +117,8 @@ static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *
 	return index;
 }
 
-/* Returns the index of the thread of a line; adds it and its process if they are new. Lines without
- * a thread share one entry. NONE: there is no room. */
+/* Returns the index of the thread of a line, or NONE if there is no room. Adds the thread and its
+ * process if they are new. All lines of a process without a thread share one entry. */
 static uint32_t thread_of(struct log_stats *stats, const struct hiplog_record *record)
 {
 	struct log_stats_maps *maps = stats->maps;
@@ -149,7 +151,7 @@ static uint32_t thread_of(struct log_stats *stats, const struct hiplog_record *r
 	return index;
 }
 
-/* Adds a queue and returns its index; NOWHERE: there is no room. */
+/* Adds a queue and returns its index, or NOWHERE if there is no room. */
 static uint32_t new_queue(struct log_stats *stats, uint32_t process)
 {
 	if (stats->queues == LOG_STATS_QUEUES) {
@@ -170,14 +172,15 @@ static void disown(struct log_stats *stats, uint32_t process, uint64_t address)
 		slot->index = NOWHERE + 1;
 }
 
-/* Stores an address of the queue in *place, and makes the queue known by it. */
+/* Stores an address of the queue in *place, and adds it to the map, so that the queue is found by
+ * it. */
 static void name_queue(struct log_stats *stats, uint32_t index, uint64_t *place, uint64_t address)
 {
 	*place = address;
 	map_set(&stats->maps->queue, stats->queue[index].process, address, index);
 }
 
-/* Adds the addresses that the line has and the queue does not have yet. */
+/* Stores in the queue the addresses that the line has and the queue did not have yet. */
 static void learn(struct log_stats *stats, uint32_t index, const struct hiplog_record *record)
 {
 	struct log_stats_queue *queue = &stats->queue[index];
@@ -198,9 +201,9 @@ static bool fits(const struct log_stats_queue *queue, const struct hiplog_record
 	       (!(record->has & HIPLOG_HAS_RING) || !queue->ring || queue->ring == record->ring);
 }
 
-/* Returns the index of the queue that the line is about, which is added if it is new. A line about
- * a creation is always about a new queue, because addresses are used again after a queue is gone.
- * NONE: the line names no queue. NOWHERE: the table has no room. */
+/* Returns the index of the queue that the line is about; NONE if the line names no queue; NOWHERE
+ * if the table has no room. Adds the queue if it is new. A line about a creation is always about a
+ * new queue, because addresses are used again after a queue is gone. */
 static uint32_t queue_of(struct log_stats *stats, uint32_t process,
 			 const struct hiplog_record *record)
 {
@@ -248,7 +251,7 @@ static void count_packet(struct log_stats_packets *packets, const struct hiplog_
 		packets->others++;
 }
 
-/* Counts a packet of a thread in a queue. */
+/* Counts a packet that a thread has put into a queue. */
 static void count_use(struct log_stats *stats, uint32_t thread, uint32_t queue,
 		      const struct hiplog_record *record)
 {
@@ -268,7 +271,7 @@ static void count_use(struct log_stats *stats, uint32_t thread, uint32_t queue,
 	count_packet(&stats->use[index].packets, record);
 }
 
-/* Counts a packet in its queue, and computes how many packets the queue then had. */
+/* Counts a packet for its queue, and computes how many packets the queue had at that time. */
 static void packet(struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	const unsigned both = HIPLOG_HAS_RPTR | HIPLOG_HAS_WPTR;
@@ -296,7 +299,7 @@ static void packet(struct log_stats_queue *queue, const struct hiplog_record *re
 		queue->backlog_max = queue->backlog;
 }
 
-/* Stores what a line about a queue's creation says about the queue. */
+/* Stores the time and the properties of a queue, from the line about its creation. */
 static void created(struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	queue->created = true;

@@ -2,7 +2,7 @@
 /*
  * Adds up the lines of a HIP log: processes, their threads and hardware queues, and how many
  * packets each thread put into each queue. The tables have a fixed size, so that a log of any
- * length takes the same memory; a line that finds no room is counted in left_out.
+ * length takes the same memory. A line for which a table has no room is counted in left_out.
  *
  * Pure: no I/O, no clock. Threads: none. Ownership: log_stats_new() and log_stats_free().
  */
@@ -56,8 +56,11 @@ struct log_stats_queue {
 	uint64_t hsa_id, ring_packets, priority, references;
 	bool cooperative, created, deleted, pointers, aborted;
 	uint64_t created_us, deleted_us;
-	uint64_t rptr, wptr;	       /* of the last packet with both; valid if `pointers` */
-	uint64_t backlog, backlog_max; /* packets in the queue at that packet, itself included */
+	/* Pointers that the log has with the last packet that has both; valid if `pointers`. */
+	uint64_t rptr, wptr;
+	/* Packets in the queue when that packet was added, itself included; and the highest such
+	 * number. */
+	uint64_t backlog, backlog_max;
 	struct log_stats_packets packets;
 	char error[LOG_STATS_ERROR]; /* printable ASCII; valid if `aborted` */
 };
@@ -92,7 +95,7 @@ void log_stats_add(struct log_stats *stats, const struct hiplog_record *record);
 
 /* ---- output ---- */
 
-/* How much of the log was read, besides the summary. */
+/* How much of the log was read. */
 struct import_read {
 	const char *file; /* "-": stdin */
 	uint64_t bytes, lines;
@@ -102,8 +105,8 @@ struct import_read {
 
 enum import_format { IMPORT_TABLE, IMPORT_JSON, IMPORT_PYTHON };
 
-/* Prints the summary on stdout: as tables, as JSON (docs/reference/import-log.md), or the same as a
- * Python literal. */
+/* Prints the summary on stdout: as tables, as JSON (docs/reference/import-log.md), or as a Python
+ * literal with the same content. */
 void import_show(const struct import_read *read, const struct log_stats *stats,
 		 enum import_format format);
 

@@ -48,7 +48,8 @@ static json_t *integer(const struct field *field, bool is_unsigned, int64_t numb
 	const char *text = field->type;
 	size_t length;
 	const struct field_type *type = field_type(&text, &length);
-	/* The minimum of a string is its length; an address is known unless it is 0. */
+	/* The minimum of a string type is a length, so do not compare the number with it: an
+	 * address is known unless it is 0. */
 	int64_t least = strcmp(type->json, "string") ? type->minimum : 1;
 	bool below = is_unsigned ? least > 0 && (uint64_t)number < (uint64_t)least : number < least;
 
@@ -143,7 +144,8 @@ void render_print(json_t *root, size_t flags)
 
 /* ---- tables ---- */
 
-/* Finds a field by its key, or without a key by its title. */
+/* Finds a field by its key, or by its title if it has no key. Name "a.b" finds field b of the
+ * object in key a. */
 static const struct field *find(const struct field *fields, const char *name, size_t length)
 {
 	const struct field *found = NULL;
@@ -201,7 +203,8 @@ static const char *text_of(char text[FIELD_CELL], const char *key, const char *t
 	return text;
 }
 
-/* Formats the value of the key behind the next '{'. Returns false if it has no value. */
+/* Stores in *value the text of the key behind the next '{' of `format`. Returns false if the value
+ * is not known. */
 static bool next_value(char text[FIELD_CELL], const char **value, const char *format,
 		       const json_t *object)
 {
@@ -239,7 +242,8 @@ void render_text(FILE *out, const char *format, const json_t *object)
 
 struct column {
 	const struct field *field;
-	char inside[24]; /* the value is in this object of the row; empty: in the row */
+	/* key of the object in the row that has the value; empty: the row itself has it */
+	char inside[24];
 };
 
 /* Parses the list of columns and writes their titles to `titles`. Returns their number. */

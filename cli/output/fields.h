@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output as data: one line per value describes its JSON key, its column, its type and its meaning.
- * JSON, tables, the JSON schemas and docs/reference/json.md are made from these lines.
+ * Describes the output of commands as data: one line for each value gives its JSON key, its table
+ * column, its type and its meaning. JSON, tables, the JSON schemas and docs/reference/json.md are
+ * generated from these lines.
  *
  * An object of the output is an array of struct field, written in a .def file:
  *
@@ -33,7 +34,7 @@
 
 /* How the value is stored in the row. */
 enum field_storage {
-	FIELD_NONE, /* not in the row: its JSON comes from elsewhere, or it is a column only */
+	FIELD_NONE, /* not in the row: the caller adds its JSON, or it is only a column */
 	FIELD_BOOL,
 	FIELD_I8,
 	FIELD_I32,
@@ -53,21 +54,23 @@ enum field_kind {
 	FIELD_VALUE,
 	FIELD_OBJECT, /* an object, which `of` describes */
 	FIELD_LIST,   /* an array of such objects */
-	FIELD_MAP,  /* an object whose keys are not fixed, with such objects or values of `type` */
+	/* An object whose keys are not fixed. Its values are such objects, or have type `type`. */
+	FIELD_MAP,
 	FIELD_BASE, /* all keys of another object, at the same level */
 };
 
-/* The first field of an object describes the object (its name and meaning); the last is empty. */
+/* One value of an object. An object is an array of these: its first entry holds the name and the
+ * meaning of the object itself, and its last entry is empty. */
 struct field {
 	const char *key;   /* NULL: a column only */
-	const char *title; /* of the column, with '<' in front: left-aligned; NULL: JSON only */
+	const char *title; /* title of the column; '<' in front: left-aligned; NULL: JSON only */
 	const char *type, *doc;
 	const struct field *of;
 	enum field_kind kind;
 	enum field_storage storage;
 	size_t offset;
-	size_t count, size; /* FIELD_ROWS: offset of the number (size_t), bytes of a struct */
-	/* If not NULL, these make the JSON value and the text of the cell. */
+	size_t count, size; /* FIELD_ROWS: offset of the number of structs, bytes of one */
+	/* If not NULL, value() makes the JSON value, and cell() the text of the table cell. */
 	json_t *(*value)(const void *row);
 	const char *(*cell)(char text[FIELD_CELL], const json_t *row);
 };
@@ -90,52 +93,59 @@ struct field {
 #define FIELD_PART(k, ty, o, d, kd) FIELD_TEXTS(k, NULL, ty, d), .of = fields_##o, .kind = kd
 #define FIELD_FROM(s, m) .storage = s, .offset = offsetof(ROW, m)
 
-/* The lines of a .def file: k key, t title, ty type, o object, m member, d meaning. */
+/* Macros for the lines of a .def file. Parameters: k JSON key, t column title, ty type, o object, m
+ * member of ROW, f or c function, d meaning. */
 #define OBJECT(o, d) const struct field fields_##o[] = {{.key = #o, .doc = d},
 /* clang-format off */
 #define END {0}};
 /* clang-format on */
 /* MEMBER: the value is member m of the row. PAIR: member m is an array of two doubles. VALUE:
- * f(row) makes the value. KEY: the caller of render_json() adds it. */
+ * f(row) makes the value. KEY: the caller of render_json() adds the value. */
 #define MEMBER(k, t, ty, m, d) {FIELD_TEXTS(k, t, ty, d), FIELD_FROM(FIELD_STORAGE(m), m)},
 #define PAIR(k, m, d) {FIELD_TEXTS(k, NULL, "number?", d), FIELD_FROM(FIELD_PAIR_OF, m)},
 #define VALUE(k, t, ty, f, d) {FIELD_TEXTS(k, t, ty, d), .value = f},
 #define KEY(k, t, ty, d) {FIELD_TEXTS(k, t, ty, d)},
-/* SHOWN: a KEY whose cell c() formats. COLUMN: a cell of tables that is not in the JSON. */
+/* SHOWN: like KEY, but c() formats the table cell. COLUMN: a table column that is not in the JSON;
+ * c() formats its cell. */
 #define SHOWN(k, t, ty, c, d) {FIELD_TEXTS(k, t, ty, d), .cell = c},
 #define COLUMN(t, c) {.title = t, .cell = c},
-/* Objects. OBJECT_OF: the caller of render_json() adds it. OBJECT_VALUE: f(row) makes it. BEHIND:
- * from the struct to which pointer m of the row points. SELF: from the row itself. */
+/* The value is an object with the fields of o. OBJECT_OF: the caller of render_json() adds it.
+ * OBJECT_VALUE: f(row) makes it. BEHIND: it is made from the struct to which pointer m of the row
+ * points. SELF: it is made from the row itself. */
 #define OBJECT_OF(k, ty, o, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT)},
 #define OBJECT_VALUE(k, ty, o, f, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT), .value = f},
 #define BEHIND(k, ty, o, m, d)                                                                     \
 	{FIELD_PART(k, ty, o, d, FIELD_OBJECT), FIELD_FROM(FIELD_POINTER, m)},
 #define SELF(k, o, d) {FIELD_PART(k, "", o, d, FIELD_OBJECT), .storage = FIELD_STRUCT},
-/* Arrays of objects. LIST_OF: the caller adds it. LIST_AT: from the n structs at pointer m. */
+/* The value is an array of objects with the fields of o. LIST_OF: the caller of render_json() adds
+ * it. LIST_AT: it is made from the array of structs at pointer m, whose number is in member n. */
 #define LIST_OF(k, ty, o, d) {FIELD_PART(k, ty, o, d, FIELD_LIST)},
 #define LIST_AT(k, o, m, n, d)                                                                     \
 	{FIELD_PART(k, "", o, d, FIELD_LIST), FIELD_FROM(FIELD_ROWS, m),                           \
 	 .count = offsetof(ROW, n), .size = sizeof(*((ROW *)0)->m)},
-/* Objects whose keys are not fixed, with values of type ty, or with objects as values. */
+/* The value is an object whose keys are not fixed. MAP_OF: its values have type ty. MAP_OF_OBJECTS:
+ * its values are objects with the fields of o. */
 #define MAP_OF(k, ty, d) {FIELD_TEXTS(k, NULL, ty, d), .kind = FIELD_MAP},
 #define MAP_OF_OBJECTS(k, o, d) {FIELD_PART(k, "", o, d, FIELD_MAP)},
-/* All keys of another object, at the same level. */
+/* Adds all keys of object o at the same level. BASE: the caller of render_json() adds their values.
+ * The others take them from the row itself (SELF), from its struct m (AT), or from the struct to
+ * which its pointer m points (BEHIND). */
 #define BASE(o) {.of = fields_##o, .kind = FIELD_BASE},
 #define BASE_SELF(o) {.of = fields_##o, .kind = FIELD_BASE, .storage = FIELD_STRUCT},
 #define BASE_AT(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_STRUCT, m)},
 #define BASE_BEHIND(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_POINTER, m)},
 
-/* Returns an object with all fields whose value is in the row or made by a function; the caller
- * adds the others. */
+/* Returns a JSON object with all fields whose value is in the row or is made by a function of the
+ * field. The caller adds the other fields. */
 json_t *render_json(const struct field *fields, const void *row);
 /* Returns an array of n objects; `size`: bytes from one row to the next. */
 json_t *render_list(const struct field *fields, const void *rows, size_t n, size_t size);
 /* Prints JSON on stdout and ends the line; `flags` as of json_dumpf(3). Frees the JSON. */
 void render_print(json_t *root, size_t flags);
 /*
- * Prints an array of objects as a table on `out`. columns: the keys, or for a field without a key
- * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b":
- * key b of the object in key a. Frees the array.
+ * Prints an array of objects as a table on `out`. `columns` lists the columns from left to right,
+ * separated by ','. A column is named by its key, or by its title if it has no key; "a.b" is key b
+ * of the object in key a. '<' in front of it aligns it left. Frees the array.
  */
 void render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out);
 
@@ -143,12 +153,13 @@ void render_table(const struct field *fields, const char *columns, json_t *rows,
 struct field_type {
 	const char *name;
 	const char *json;	  /* "integer", "number", "string", "boolean" */
-	int64_t minimum, maximum; /* of a number; else of the length of a text */
+	int64_t minimum, maximum; /* of a number, or of the length of a text */
 	const char *pattern;	  /* of a text; NULL: any */
 };
 extern const struct field_type field_types[]; /* the last has no name */
-/* Finds the type that *text, the `type` of a field, names, and moves *text behind a '['. *length:
- * bytes of the name, without '?' and '~'. Returns NULL if *text is a choice of words instead. */
+/* Returns the type that *text, the `type` of a field, names; NULL if *text is a choice of words
+ * instead. Moves *text past a '[' in front, and stores in *length the bytes of the name without '?'
+ * and '~'. */
 const struct field_type *field_type(const char **text, size_t *length);
 bool field_is_nullable(const struct field *field);
 bool field_is_optional(const struct field *field);
@@ -160,14 +171,15 @@ static inline bool field_is_end(const struct field *field)
 
 /*
  * Prints `format`. In it "{key}" stands for a value of the object, formatted as in a table cell.
- * "[A]" prints A only if the first key in A has a value; "[A|B]" prints B if it has none.
+ * "[A]" prints A only if the first key in A has a value; "[A|B]" prints B instead if that key has
+ * none.
  */
 void render_text(FILE *out, const char *format, const json_t *object);
 
 /* ---- values of a JSON object ---- */
 
-/* A value that is not known (missing, null, or of another type) is never shown as 0: a text becomes
- * "-", a number NAN. */
+/* These functions never return 0 for a value that is not known (missing, null, or of another type):
+ * a text becomes "-", a number NAN. */
 /* Formats a value as in a cell of a table. Returns `text` or a string that belongs to `object`. */
 const char *field_cell(char text[FIELD_CELL], const json_t *object, const char *key);
 /* Returns the string of `key`, valid as long as the object. An empty string becomes "-", too,

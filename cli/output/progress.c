@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A live line is on the terminal and has to be erased before other output. */
+/* True while the terminal shows a live line, which must be erased before other output. */
 static bool live_line;
 
 int progress_is_live(void)

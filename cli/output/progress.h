@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of a long command on stderr: notes, each on a line of its own, and, if stderr is a
- * terminal, one live line that is rewritten in place.
+ * Prints messages of a long-running command on stderr: notes, each on a line of its own, and, if
+ * stderr is a terminal, one live line that is rewritten in place.
  *
  * Threads: none.
  */

@@ -93,7 +93,7 @@ static double step_below(double value)
 /* Returns the next step after `step`. */
 static double step_above(double step)
 {
-	/* 1e-9: log10() of a power of ten can be slightly too small. */
+	/* Add 1e-9 because log10() of a power of ten can be slightly too small. */
 	double decade = pow(10, floor(log10(step) + 1e-9));
 	double first = round(step / decade);
 

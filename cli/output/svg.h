@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by all plots: one style for light and dark mode, text and lines, and logarithmic scales
- * whose steps are 1, 2 and 5 x 10^n. The SVG is self-contained and has no scripts.
+ * Functions that all plots use: they write one style for light and dark mode, text, lines, and
+ * logarithmic scales whose steps are 1, 2 and 5 x 10^n. The SVG is self-contained and has no
+ * scripts.
  *
- * Coordinates are pixels from the upper left corner. Threads: any. Write errors are left in the
- * FILE.
+ * Coordinates are pixels from the upper left corner. Threads: any. Write errors stay in the FILE,
+ * for the caller's ferror().
  */
 #ifndef KFDSHIM_CLI_OUTPUT_SVG_H
 #define KFDSHIM_CLI_OUTPUT_SVG_H

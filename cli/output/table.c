@@ -88,8 +88,8 @@ void table_print(struct table *table, FILE *out)
 	if (!table->row)
 		print_titles(table, out);
 	use_utf8();
-	/* Lines can have any length: libsmartcols could wrap only the last column, to the width
-	 * that the other columns leave. */
+	/* Do not limit lines to the width of the terminal: libsmartcols could wrap only the last
+	 * column, to the width that the other columns leave. */
 	scols_table_set_termforce(table->lines, SCOLS_TERMFORCE_NEVER);
 	scols_table_set_stream(table->lines, out);
 	scols_print_table(table->lines);

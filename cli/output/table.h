@@ -23,11 +23,11 @@ struct table *table_new(const char *titles);
 void table_free(struct table *table);
 /* Begins a new row. */
 void table_row(struct table *table);
-/* Adds the next cell of the row, of which there are at most as many as columns. Control characters
- * are replaced by '?', because names come from processes and a terminal would interpret the
- * characters. */
+/* Adds the next cell of the row. A row has at most as many cells as the table has columns. Control
+ * characters are replaced by '?', because names come from processes and a terminal would interpret
+ * the characters. */
 void table_cell(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Prints all rows; the titles alone if there are none. Frees the table. */
+/* Prints the titles and all rows, and frees the table. */
 void table_print(struct table *table, FILE *out);
 
 #endif

@@ -10,7 +10,7 @@
 #define BAR 12u	  /* width of the bar of a node */
 #define WIDE 100u /* screen width from which on the bar has BAR_WIDE */
 #define BAR_WIDE 20u
-#define LIST_LEAST 8u /* lines that the nodes leave for everything else */
+#define LIST_LEAST 8u /* lines of the screen that are kept free of nodes */
 
 static const char *plural(size_t n)
 {
@@ -51,7 +51,8 @@ static const char *short_name(char text[static GPU_NAME_SHORT], const struct top
 	return gpu_name_short(text, node->gpu.gpu_id ? &node->gpu : NULL, node->gpu_id);
 }
 
-/* Draws a node. `columns`: width of short GPU names. A wide screen also has the other names. */
+/* Draws the line of a node. `columns`: width of the column with the short GPU name. On a screen of
+ * at least WIDE columns the line ends with the GPU's long name. */
 static void draw_node(struct screen *screen, unsigned line, const struct top_node_row *row,
 		      int columns)
 {
@@ -88,7 +89,7 @@ static void draw_node(struct screen *screen, unsigned line, const struct top_nod
 		screen_print(screen, line, INK_FAINT, "  %s", gpu_name_long(gpu, &node->gpu));
 }
 
-/* Returns the width of the longest short name. */
+/* Returns the width of the column with the short GPU names, at least that of "GPU". */
 static int gpu_columns(const struct top_frame *frame)
 {
 	char gpu[GPU_NAME_SHORT];
@@ -194,7 +195,8 @@ static void draw_row(struct screen *screen, unsigned line, const struct top_ui *
 		screen_fill(screen, line, INK_CHOSEN);
 }
 
-/* Selects the columns; CPID only if at least one process has another pid in its container. */
+/* Sets wanted[] to the columns to show: all, but CPID (TOP_INNER_PID) only if at least one process
+ * has another pid in its container. */
 static void want(const struct top_frame *frame, bool wanted[static TOP_COLUMNS])
 {
 	for (unsigned c = 0; c < TOP_COLUMNS; c++)
@@ -228,8 +230,8 @@ static void draw_list(struct screen *screen, unsigned line, struct top_ui *ui,
 
 /* ---- queues ---- */
 
-/* Columns of the queue list; on a narrow screen the last ones are hidden. OBSERVE_FIELDS: the value
- * is no field of the queue, see cell(). */
+/* Columns of the queue list; on a narrow screen the last ones are hidden. `field` is OBSERVE_FIELDS
+ * if the text is not a field of the queue, so that cell() makes it. */
 static const struct {
 	const char *title;
 	unsigned width;

@@ -197,8 +197,9 @@ static bool same_daemon(const struct top_state *before, const struct top_state *
 	       before->worker_pid == now->worker_pid && before->daemon_pid == now->daemon_pid;
 }
 
-/* Returns the growth of a count per second. NAN if one of the values is not known, or if the count
- * shrank: a count only grows, so it is then one of another process or worker. */
+/* Returns the growth of a count per second. Returns NAN if one of the values is not known, or if
+ * the count has shrunk: counts only grow, so `now` is then the count of another process or
+ * worker. */
 static double rate(int64_t before, int64_t now, double seconds)
 {
 	if (seconds <= 0 || before < 0 || now < before)
@@ -305,7 +306,8 @@ static int compare_nodes(const void *a, const void *b)
 void top_frame_make(struct top_frame *frame, const struct top_state *before,
 		    const struct top_state *now, const struct top_view *view)
 {
-	/* A new worker of the daemon restarts the counts of processes and nodes, too. */
+	/* Compare with the earlier sample only if the daemon's worker is the same, because a new
+	 * worker counts from 0. */
 	const struct top_state *counted = same_daemon(before, now) ? before : NULL;
 	struct top_view wanted = *view;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One frame of kfdsched top. Computes rows, shares and rates from two samples of the machine, and
- * filters and sorts the rows; and the columns of the process list: their texts, widths and order,
- * and which of them remain on a narrow terminal.
+ * Computes one frame of kfdsched top: rows, shares and rates from two samples of the machine.
+ * Filters and sorts the rows. Also describes the columns of the process list: their texts, widths
+ * and order, and which of them remain on a narrow terminal.
  *
  * Pure, except top_print(): no I/O, no clock. Threads: starts none. Ownership: the caller zeroes a
  * frame once, can make it any number of times, and ends it by top_frame_free(). Its rows point into
@@ -37,7 +37,8 @@ struct top_column_info {
 	const char *title;
 	unsigned width; /* characters; TOP_COMMAND: minimum, it gets the remaining width */
 	bool left;	/* text is aligned left */
-	/* On a narrow terminal, columns with the largest value are hidden first; 0: never. */
+	/* The column with the largest value is hidden first on a narrow terminal; 0: never
+	 * hidden. */
 	unsigned goes;
 	bool largest_first; /* default sort order is descending */
 };
@@ -84,9 +85,9 @@ const char *top_column_text(char text[static TOP_CELL], const struct top_row *ro
 			    enum top_column column);
 
 /*
- * Selects the columns that fit `width` characters, with one blank between two columns.
- * wanted[]: columns to show if possible; columns that are never hidden are shown in any case.
- * shown[]: the result. Returns the width that remains for TOP_COMMAND, 0 if none does.
+ * Selects the columns that fit `width` characters, with one blank between two columns, and stores
+ * them in visible[]. wanted[]: columns to show if they fit. Columns that are never hidden are shown
+ * in any case. Returns the width that remains for TOP_COMMAND, or 0.
  */
 unsigned top_columns_fit(unsigned width, const bool wanted[static TOP_COLUMNS],
 			 bool visible[static TOP_COLUMNS]);
@@ -100,8 +101,9 @@ struct top_frame {
 	size_t row_count;
 	/* Values for the time between both samples. NAN: not known, or (percentiles) no suspend. */
 	double suspends_per_s, resumes_per_s, failures_per_s;
-	double suspend_p50_us, suspend_p99_us;	   /* duration of the driver's call */
-	double detection_p50_us, detection_p99_us; /* from the cause to the driver's call */
+	double suspend_p50_us, suspend_p99_us; /* duration of the driver's call */
+	/* Time from the work that caused a suspend to the driver's call. */
+	double detection_p50_us, detection_p99_us;
 };
 
 /* Computes a frame from the sample `now` and an earlier one, `before` (NULL: none). */
@@ -112,7 +114,8 @@ void top_frame_free(struct top_frame *frame);
 
 /* ---- frame_output.c ---- */
 
-/* Returns the frame as a new object, without "gpus" (docs/reference/processes.md). */
+/* Returns the frame as a new JSON object (docs/reference/processes.md). The caller adds its key
+ * "gpus". */
 json_t *top_json(const struct top_frame *frame);
 /* Prints the frame as lines of text on stdout. */
 void top_print(const struct top_frame *frame);

@@ -24,7 +24,7 @@ void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page)
 	ui->page = page ? page : 1;
 	while (i < count && frame->rows[i].process->pid != ui->chosen)
 		i++;
-	/* The process is gone: select the row that is now at its index. */
+	/* If the process is gone, select the row that is now at its index. */
 	if (i == count)
 		i = count == 0 ? 0 : ui->index < count ? ui->index : count - 1;
 	ui->index = i;
@@ -90,7 +90,8 @@ static void set_message(struct top_ui *ui, const char *text)
 	snprintf(ui->message, sizeof(ui->message), "%s", text);
 }
 
-/* Enters a mode that concerns the selected process, if that is possible here. */
+/* Enters `mode`, which concerns the selected process. Sets a message instead if that is not
+ * possible. */
 static void about(struct top_ui *ui, const struct top_frame *frame, enum ui_mode mode)
 {
 	pid_t pid = ui->under == UI_QUEUES ? ui->subject : ui->chosen;
@@ -203,7 +204,7 @@ static enum ui_action list_key(struct top_ui *ui, const struct top_frame *frame,
 
 static enum ui_action queues_key(struct top_ui *ui, const struct top_frame *frame, int key)
 {
-	/* ui_settle() limits this to what fits the screen. */
+	/* ui_settle() limits queue_first, so that the screen is filled. */
 	ui->queue_first = moved(ui->queue_first, ui->queue_count, ui->page, key);
 	switch (key) {
 	case 'q':
@@ -234,7 +235,8 @@ static void sort_key(struct top_ui *ui, int key)
 	}
 }
 
-/* Edits the word. Returns true when the input ends: Enter, or Escape, which empties the word. */
+/* Edits ui->word. Returns true if the key ends the input: Enter, or Escape, which empties the
+ * word. */
 static bool typed(struct top_ui *ui, int key)
 {
 	size_t length = strlen(ui->word);

@@ -12,7 +12,7 @@
 #include "cli/top/frame.h"
 #include "cli/top/screen.h"
 
-/* Keys that are no characters. A character of several bytes (UTF-8) arrives byte by byte. */
+/* Keys that are not characters. A character of several bytes (UTF-8) arrives byte by byte. */
 enum ui_key {
 	UI_KEY_UP = 0x1000,
 	UI_KEY_DOWN,
@@ -37,9 +37,9 @@ enum ui_mode {
 	UI_SORT,	    /* choice of the sort column */
 	UI_FILTER,	    /* input of the filter */
 	UI_PRIORITY,	    /* input of a priority */
-	UI_CONFIRM_SUSPEND, /* confirmation of a suspend; the next two are confirmations, too */
+	UI_CONFIRM_SUSPEND, /* question before a suspend; the next two modes are questions, too */
 	UI_CONFIRM_RESUME,
-	UI_CONFIRM_QUIT, /* needed because processes that are suspended here would be resumed */
+	UI_CONFIRM_QUIT, /* asked because top's end resumes the processes that it has suspended */
 	UI_HELP,
 };
 
@@ -68,10 +68,10 @@ struct top_ui {
 	size_t queue_count;	   /* UI_QUEUES: number of queues */
 	unsigned column;	   /* UI_SORT: selected column */
 	bool visible[TOP_COLUMNS]; /* columns that are shown; set by draw() */
-	pid_t subject;		   /* process of the question, or of UI_QUEUES */
+	pid_t subject;		   /* process that the question or UI_QUEUES is about */
 	char name[21];		   /* name of that process */
 	char word[UI_WORD];	   /* text input */
-	char message[UI_MESSAGE];  /* sentence for the user, until the next key; or empty */
+	char message[UI_MESSAGE];  /* sentence shown until the next key; can be empty */
 	unsigned holds;		   /* number of processes that are suspended while top runs */
 };
 

@@ -44,8 +44,8 @@ void screen_free(struct screen *screen)
 	*screen = (struct screen){0};
 }
 
-/* Returns the width of a character in columns; 0 for one that must not be shown: the terminal would
- * interpret it (a control character), or it changes the characters beside it. */
+/* Returns the width of a character in columns; 0 if it must not be shown, because the terminal
+ * would interpret it (a control character) or it changes the characters next to it. */
 static unsigned columns_of(uint32_t c)
 {
 	int width;

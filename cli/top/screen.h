@@ -5,8 +5,8 @@
  * screen; tests read its lines.
  *
  * Every text is filtered: control characters, invalid UTF-8, characters without a width of their
- * own and characters that change the writing direction become '?'. Outside UTF-8 (LC_CTYPE) all
- * characters except ASCII do. A character of two columns is never cut.
+ * own and characters that change the writing direction become '?'. If the encoding of LC_CTYPE is
+ * not UTF-8, all characters except ASCII become '?', too. A character of two columns is never cut.
  *
  * Threads: starts none. Ownership: the caller zeroes a screen once, and ends it by screen_free().
  */
@@ -59,11 +59,13 @@ void screen_begin(struct screen *screen, unsigned width, unsigned height);
 /* Frees the memory of a screen and zeroes it. */
 void screen_free(struct screen *screen);
 
-/* Append text to a line, cut to the width. A line beyond the last is ignored. */
+/* screen_text() and screen_print() append text to a line, cut to the width of the screen. They do
+ * nothing if the screen has no such line. */
 void screen_text(struct screen *screen, unsigned line, enum screen_ink ink, const char *text);
 void screen_print(struct screen *screen, unsigned line, enum screen_ink ink, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Appends text in exactly `columns` columns: cut, or padded with blanks. */
+/* Appends text in exactly `columns` columns: longer text is cut, shorter text is padded with blanks
+ * on the right if `left`, else on the left. */
 void screen_cell(struct screen *screen, unsigned line, enum screen_ink ink, const char *text,
 		 unsigned columns, bool left);
 /* Fills a line with blanks up to the right edge. */
@@ -71,8 +73,8 @@ void screen_fill(struct screen *screen, unsigned line, enum screen_ink ink);
 /* Puts the cursor behind the text of a line. */
 void screen_cursor(struct screen *screen, unsigned line);
 
-/* Filters `text` into out[size], cut to `columns` columns and to `size` bytes including the NUL.
- * Returns the number of columns used. */
+/* Filters `text` as described at the top of this file. Stores it in out[size], cut to `columns`
+ * columns and to `size` bytes including the NUL. Returns the number of columns used. */
 unsigned screen_harmless(char *out, size_t size, const char *text, unsigned columns, bool utf8);
 
 /* ---- terminal ---- */

@@ -94,7 +94,7 @@ void top_state_free(struct top_state *state)
 
 /* ---- the daemon's answer ---- */
 
-/* Returns a count of the object, TOP_UNKNOWN if it is out of range or missing. */
+/* Returns the count `key` of a JSON object; TOP_UNKNOWN if it is missing or out of range. */
 static int32_t count(const json_t *object, const char *key)
 {
 	int64_t value = read_integer(object, key);
@@ -126,7 +126,7 @@ static void take_node(const json_t *json, struct top_state *state)
 	read_word(node->policy, sizeof(node->policy), json, "policy");
 }
 
-/* Adds a count, unless it is not known or out of range. */
+/* Adds `more` to the count *at. Ignores `more` if it is not known or out of range. */
 static void add_to(int32_t *at, int64_t more)
 {
 	if (more > 0 && more < INT32_MAX / 2 && *at < INT32_MAX / 2)

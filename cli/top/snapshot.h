@@ -29,29 +29,34 @@ struct top_node {
 	char name[24];	     /* name of the GPU in the driver's topology */
 	struct gpu_name gpu; /* names for users; gpu_id 0: this machine has no such GPU */
 	char policy[TOP_WORD];
-	int64_t work_us;       /* daemon: total time for which a process had work here; us */
+	/* Total time for which a process had work here, in us; from the daemon. */
+	int64_t work_us;
 	int32_t compute_units; /* of the node */
-	int32_t occupied;      /* sysfs: compute units that hold waves now */
-	int32_t slots;	       /* hardware slots for compute queues; more queues take turns */
-	int32_t queues;	       /* compute queues of all processes */
-	int32_t suspended;     /* suspended processes */
-	int8_t urgent;	       /* 1: a process has work here that preempts less urgent ones */
+	int32_t occupied;      /* compute units that hold waves now; from sysfs */
+	/* Hardware slots for compute queues. If there are more queues, they take turns in the
+	 * slots. */
+	int32_t slots;
+	int32_t queues;	   /* compute queues of all processes */
+	int32_t suspended; /* suspended processes */
+	/* 1: here is work of a process that preempts less urgent processes. */
+	int8_t urgent;
 };
 
 struct top_process {
-	pid_t pid;	     /* in the numbering of its source */
+	pid_t pid;	     /* in the pid namespace of the source, daemon or sysfs */
 	pid_t inner_pid;     /* in the process's own pid namespace; 0: the same, or not known */
 	bool by_daemon;	     /* reported by the daemon; false: found in sysfs only */
-	int8_t shim, active; /* 1: runs with the shim; has work */
+	int8_t shim, active; /* 1: the process runs with the shim; has work */
 	int priority;	     /* 0 to 15 */
 	char level[TOP_WORD], role[TOP_WORD], state[TOP_WORD];
 	char command[TOP_COMMAND_BYTES]; /* chosen by the process: hostile input */
 	int32_t queues, compute_queues;
 	/* From debugfs, for the compute queues: */
-	int32_t mqds;		/* number of MQDs */
-	int32_t hqds;		/* hardware slots (HQDs) in which the queues are active */
-	int32_t hqds_per_queue; /* HQDs of each mapped queue; TOP_UNKNOWN also if they differ */
-	char ratio[TOP_WORD];	/* MQDs and HQDs as text, see ratio_text() */
+	int32_t mqds; /* number of MQDs */
+	int32_t hqds; /* hardware slots (HQDs) in which the queues are active */
+	/* HQDs of one mapped queue; TOP_UNKNOWN also if the queues have different numbers. */
+	int32_t hqds_per_queue;
+	char ratio[TOP_WORD]; /* MQDs and HQDs as text, see ratio_text() */
 	int64_t vram_bytes;
 	int64_t suspends, suspended_us; /* daemon: totals */
 };
@@ -77,13 +82,15 @@ struct top_state {
 	size_t process_count, process_room;
 };
 
-/* Add an entry with all values unknown. Return it, valid until the next addition. */
+/* Add the entry of a GPU or a process, with all values unknown. Return the entry, which is valid
+ * until the next one is added. */
 struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id);
 struct top_process *top_state_process(struct top_state *state, pid_t pid);
 /* Return the entry of this GPU or process, or NULL if there is none. */
 struct top_node *top_find_node(const struct top_state *state, uint32_t gpu_id);
 struct top_process *top_find_process(const struct top_state *state, pid_t pid);
-/* Writes the short name of a GPU, "0"; "[GPU_ID]" if it is not known. Returns `text`. */
+/* Writes the short name of a GPU, such as "0"; "[GPU_ID]" if the GPU is not known. Returns
+ * `text`. */
 const char *top_gpu_text(char text[static GPU_NAME_SHORT], const struct top_state *state,
 			 uint32_t gpu_id);
 void top_state_clear(struct top_state *state); /* empties the state, keeps its memory */

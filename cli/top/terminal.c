@@ -106,7 +106,7 @@ int terminal_begin(void)
 		return -ENOTTY;
 	setlocale(LC_CTYPE, "");
 	tcgetattr(STDIN_FILENO, &modes);
-	/* Not initscr(), because it ends the process if the terminal type is not known. */
+	/* initscr() is not used because it ends the process if the terminal type is not known. */
 	curses = newterm(NULL, stdout, stdin);
 	if (!curses)
 		return -ENODEV;

@@ -106,10 +106,10 @@ struct foreground_hold {
 	int fd;
 };
 
-/* Control requests to the daemon. A process that top suspends stays suspended until it is resumed
- * or this process ends, also by SIGKILL: the daemon watches a connection, which ends with the
- * process. Each request waits for its result, up to about 2 s, and writes it as a sentence for the
- * user. */
+/* State of top's control requests to the daemon. A process that top suspends stays suspended until
+ * it is resumed or top ends, even by SIGKILL, because the daemon ends the suspension with the
+ * connection of top. Each request waits for its result, up to about 2 s, and writes it to `message`
+ * as a sentence for the user. */
 struct top_actions {
 	struct kfdsched *daemon;
 	struct foreground_hold hold[HOLDS];
@@ -182,8 +182,9 @@ static void set_priority(struct top_actions *actions, pid_t pid, const char *wor
 	format_result(actions, message, size);
 }
 
-/* Writes the fds that become readable when a suspension ends without a request of top: the process
- * was resumed elsewhere, or the process or the daemon has ended. Returns their number. */
+/* Writes to out[] the fds that become readable when a suspension ends without a request of top: the
+ * process was resumed by another command, or the process or the daemon has ended. Returns their
+ * number. */
 static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[static HOLDS])
 {
 	for (unsigned i = 0; i < actions->holds; i++)
@@ -191,8 +192,8 @@ static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[
 	return actions->holds;
 }
 
-/* To be called after the poll: removes the suspensions that have ended and writes a sentence about
- * the last of them to `message`, if there is one. */
+/* Removes the suspensions that have ended; called after poll(). If there are any, writes a sentence
+ * about the last of them to `message`. */
 static void check_holds(struct top_actions *actions, char *message, size_t size)
 {
 	for (unsigned i = 0; i < actions->holds;) {
@@ -208,8 +209,8 @@ static void check_holds(struct top_actions *actions, char *message, size_t size)
 
 /* ---- live ---- */
 
-/* Number of consecutive polls that report stdin as readable while there is no key, after which the
- * terminal counts as closed. */
+/* The terminal counts as closed after this number of consecutive polls that report stdin as
+ * readable while no key can be read. */
 #define EMPTY_READS 20u
 
 struct top_loop {
@@ -284,12 +285,13 @@ static void act(struct top_loop *live, enum ui_action action)
 	live->task.next = 0;
 }
 
-/* Handles all keys that are waiting. readable: poll() reported stdin as readable. */
+/* Handles all keys that are waiting. `readable`: poll() reported stdin as readable. Returns 0, or
+ * -EIO if the terminal is closed. */
 static int keys(struct top_loop *live, bool readable)
 {
 	int key = terminal_key();
 
-	/* stdin of a closed terminal stays readable, without a key. */
+	/* stdin of a closed terminal stays readable, but no key can be read from it. */
 	live->empty_reads = readable && key == TERMINAL_NO_KEY ? live->empty_reads + 1 : 0;
 	if (live->empty_reads >= EMPTY_READS)
 		return -EIO;
@@ -379,13 +381,13 @@ static int live(const struct top_options *options)
 	}
 }
 
-/* Returns CLI_GO_ON if process `pid` exists and can have queues; otherwise prints why it is not so,
- * and returns the exit code. */
+/* Returns CLI_GO_ON if process `pid` exists and can have queues. Otherwise prints the reason and
+ * returns the exit code. */
 static int is_there(int pid)
 {
 	struct process_identity process;
 
-	/* The daemon can know a process that /proc hides. */
+	/* -EACCES: /proc hides the process from this user, but the daemon can report it. */
 	return process_identify(pid, &process) == -EACCES ? CLI_GO_ON
 							  : select_process(&cmd_top, pid, &process);
 }
@@ -397,7 +399,7 @@ static int run(int argc, char **argv)
 
 	if (code == CLI_GO_ON && options.pid)
 		code = is_there(options.pid);
-	/* Without a terminal run_live() reports the wrong use first. */
+	/* If live output has no terminal, skip this check: run_live() reports that first. */
 	if (code == CLI_GO_ON && (options.once || isatty(STDOUT_FILENO)) &&
 	    select_needs_list(&cmd_top, options.socket) != CLI_DONE)
 		code = CLI_IMPOSSIBLE;

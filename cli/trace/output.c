@@ -11,7 +11,7 @@
 #include "cli/util/command.h"
 #include "common/clock.h"
 
-/* Time for which events are kept back, because sources deliver late: shared memory is read in
+/* Time for which the timeline delays events, because sources deliver late: shared memory is read in
  * intervals, and a log is buffered. */
 #define KEEP_NS 1000000000u
 #define KEEP_ROOM 16384u

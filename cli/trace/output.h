@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output of a trace: the timeline, and behind it lines of text, lines of JSON, or a file for
- * Perfetto. Notes about what the trace lacks are printed on stderr and stored in the file.
+ * Output of a trace: events pass through the timeline (timeline.h) and are then written as lines of
+ * text, lines of JSON, or a file for Perfetto. Notes about what the trace lacks are printed on
+ * stderr and stored in the file.
  *
- * Threads: the first thread, except trace_output_add(). Results: exit codes of kfdsched; CLI_GO_ON:
- * no exit code yet.
+ * Threads: all functions are for the first thread only, except trace_output_add(). Results: exit
+ * codes of kfdsched; CLI_GO_ON: no exit code yet.
  */
 #ifndef KFDSHIM_CLI_TRACE_OUTPUT_H
 #define KFDSHIM_CLI_TRACE_OUTPUT_H
@@ -24,7 +25,7 @@ struct trace_output {
 	const struct trace_options *options; /* borrowed */
 	uint64_t begin_ns;		     /* start of the trace, CLOCK_MONOTONIC */
 	FILE *file;			     /* stdout, or the file for Perfetto */
-	/* The reader of stdout (a pipe, a terminal) is gone. Set by the owner of the struct. */
+	/* True if the reader of stdout (a pipe, a terminal) is gone; set by the main loop. */
 	bool unread;
 	bool simulated;
 	struct simulation simulation;
@@ -38,13 +39,14 @@ struct trace_output {
 	struct perfetto *perfetto;
 };
 
-/* Opens the output and begins the trace at the current time. trace_output_free() must be called
- * once in any case. */
+/* Opens the output and begins the trace at the current time. Returns CLI_GO_ON or the exit code.
+ * trace_output_free() must be called once in any case. */
 int trace_output_open(struct trace_output *output, const struct trace_options *options);
 /* Frees the memory. Does not write what is left: see trace_output_end(). */
 void trace_output_free(struct trace_output *output);
 /* Adds an event. Can be called by any thread. A TRACE_POINT from before the start of the trace is
- * left out; other events are kept, because what they begin can still go on. */
+ * left out. Events with another mark are kept, because a bar that they begin can reach into the
+ * trace. */
 void trace_output_add(struct trace_output *output, const struct trace_event *event);
 /* Writes the events that have waited long enough at `now_ns` (CLOCK_MONOTONIC);
  * UINT64_MAX: all events. */
@@ -63,15 +65,15 @@ int64_t trace_wall_ns(void);
 
 /*
  * Writes a timeline as trace event JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing
- * read. Events are written as they arrive. Of bars that have not ended yet only the start is kept
- * in memory, one for each queue and process.
+ * read. Events are written as they arrive. Of a bar that has not ended yet only the start is kept
+ * in memory.
  *
  * Each bar is one complete event ("X") and is written when it ends, so no bar is left without an
- * end. Tracks: one for each queue; for each process, as far as they have events, "off the GPU",
- * "holds itself", "held processes for it" (its work for which others were suspended), "shim" and
- * "daemon" (all other events); one for each node; one for each thread of the driver and of HIP.
- * "Process" ids above PERFETTO_OURS are not processes, but groups for the
- * tracks of the daemon, the driver and the nodes.
+ * end. There is one track for each queue, for each node, and for each thread of the driver and of
+ * HIP. A process can have these tracks, too: "off the GPU", "holds itself", "held processes for it"
+ * (its work for which others were suspended), "shim" and "daemon" (all other events). A pid above
+ * PERFETTO_OURS in the file is not a process, but a group for the tracks of the daemon, the driver
+ * and the nodes.
  *
  * Errors of the file are returned by perfetto_end().
  */

@@ -31,7 +31,7 @@ enum track_kind {
 struct track {
 	enum track_kind kind;
 	pid_t pid;
-	uint64_t a, b; /* identify the track among those of its kind */
+	uint64_t a, b; /* identify the track among those of its kind and pid */
 	int tid;
 	/* The bar that has not ended yet; valid if `open`. */
 	bool open;
@@ -44,7 +44,7 @@ struct perfetto {
 	bool comma;
 	int tids;
 	uint64_t flows;
-	void *tracks; /* struct track, each an allocation; see tsearch(3) */
+	void *tracks; /* tree of struct track, each allocated; see tsearch(3) */
 };
 
 /* ---- the file ---- */
@@ -106,8 +106,8 @@ static struct track *track(struct perfetto *p, struct track wanted, const char *
 	t = allocate(1, sizeof(*t));
 	*t = wanted;
 	allocated(tsearch(t, &p->tracks, compare_tracks));
-	/* Unique among all processes, because a reader could treat equal tids as the same
-	 * thread. */
+	/* The tid is unique among all processes, because a reader could treat equal tids as the
+	 * same thread. */
 	t->tid = PERFETTO_OURS + 100 + ++p->tids;
 	if (wanted.kind == TRACK_PROCESS)
 		put_name(p, "process_name", wanted.pid, t->tid, name);
@@ -196,7 +196,7 @@ static void queue_event(struct perfetto *p, const struct trace_event *event)
 		put_instant(p, t, event);
 		return;
 	}
-	/* The same state reported again: the bar continues. */
+	/* If the same state is reported again, the bar continues. */
 	if (t->open && ((event->mark == TRACE_QUEUE_ACTIVE && t->name[0] == 'a') ||
 			(event->mark == TRACE_QUEUE_BLOCKED && t->name[0] == 'b')))
 		return;

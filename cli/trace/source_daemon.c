@@ -6,9 +6,9 @@
  * A thread follows the events in their shared memory: it takes the process whose dump is due first,
  * requests the dump from the daemon without holding the mutex, and stores the result under the
  * mutex. It does so often enough to miss none of the CLIENT_SHM_EVENTS events that the shared
- * memory keeps, and counts the events that it has missed nevertheless. Events from before the begin
- * of the trace are left out; instead, each queue that has work or waits then gets an event with
- * that time.
+ * memory keeps, and counts the events that it has missed nevertheless. Events from before the start
+ * of the trace are left out. Instead, each queue that has work or waits at the start gets an event
+ * with the time of the start.
  */
 #include "cli/trace/sources.h"
 
@@ -28,7 +28,8 @@
 #define MS 1000000u
 #define FOLLOWED 64u /* limit of the processes that are followed at a time */
 /* Shared memory keeps CLIENT_SHM_EVENTS events. The interval between two dumps is chosen such that
- * at most FEW new events are expected, but within these bounds. */
+ * at most FEW new events are expected, but between SHORTEST_NS and LONGEST_NS(). The first interval
+ * of a process is FIRST_NS. */
 #define FEW (CLIENT_SHM_EVENTS / 4)
 #define SHORTEST_NS (10 * MS)
 #define FIRST_NS (20 * MS)
@@ -40,7 +41,7 @@ struct followed {
 	pid_t pid; /* 0: free entry */
 	char comm[16];
 	bool ended;
-	bool seen;	 /* events after `number` are emitted or counted as lost */
+	bool seen;	 /* each event after `number` is emitted or counted in `lost` */
 	bool busy;	 /* a dump is requested: the entry must not be reused */
 	uint64_t number; /* number of the last event emitted */
 	/* Time of the last dump (0: none yet) and of the next one; ns, CLOCK_MONOTONIC. */
@@ -126,7 +127,7 @@ static uint64_t emit_events(const struct shm_source *shm_source, struct followed
 
 	newest = (uint64_t)json_integer_value(json_object_get(shm, "events_number"));
 	if (newest < one->number)
-		one->number = 0; /* new shared memory, after a restart of the daemon or an exec */
+		one->number = 0; /* the shared memory is new, after a daemon restart or an exec */
 	json_array_foreach(json_object_get(shm, "events"), i, event)
 	{
 		uint64_t number = (uint64_t)json_integer_value(json_object_get(event, "number"));
@@ -147,8 +148,8 @@ static uint64_t emit_events(const struct shm_source *shm_source, struct followed
 	return count;
 }
 
-/* Requests a dump of the shared memory. Returns false if the daemon does not know the process (any
- * more). */
+/* Requests a dump of the shared memory, emits its new events, and sets the time of the next dump.
+ * Returns false if the daemon does not know the process (any more). */
 static bool query_shm(const struct shm_source *shm_source, struct followed *one, unsigned processes)
 {
 	uint64_t now = clock_ns(), before = one->queried_ns, longest = LONGEST_NS(processes), count;
@@ -213,7 +214,8 @@ static void sleep_until(struct shm_source *shm_source, uint64_t ns)
 	pthread_cond_timedwait(&shm_source->changed, &shm_source->mutex, &until);
 }
 
-/* Requests a dump. Releases the mutex meanwhile, because the daemon's reply can take long. */
+/* Requests a dump of a process. Releases the mutex meanwhile, because the daemon's reply can take
+ * long. */
 static void query_one(struct shm_source *shm_source, struct followed *one)
 {
 	struct followed copy = *one;
@@ -394,8 +396,8 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 	}
 }
 
-/* Adds an event of the daemon. If the event has a process, it is left out unless this process, or
- * the one that was its cause, is wanted. */
+/* Adds an event of the daemon. An event with a process is left out unless this process, or the
+ * process that caused the event, is wanted. */
 static void take_event(struct trace_daemon *d, json_t *json)
 {
 	struct trace_event event;

@@ -20,8 +20,8 @@
 #define READ_MOST (4u << 20) /* limit of what is read at once, in bytes */
 
 /* Functions by which amdkfd changes queues and processes: a few calls for each operation. (All
- * functions of amdgpu would be thousands of calls.) Releases differ in their names; those that the
- * kernel has are traced. */
+ * functions of amdgpu would be thousands of calls.) Their names differ between kernel releases;
+ * those that the running kernel has are traced. */
 static const char *const functions[] = {
 	"evict_process_queues_cpsch",
 	"evict_process_queues_nocpsch",
@@ -66,7 +66,8 @@ static void set_reason(struct tracefs *tracefs, const char *format, ...)
 
 /* ---- files ---- */
 
-/* Writes `text` to a file of `directory`. Returns 0 or a negative errno. */
+/* Writes `text` to a file of `directory`, opened with additional `flags` of open(2). Returns 0 or a
+ * negative errno. */
 static int put(const char *directory, const char *file, const char *text, int flags)
 {
 	char path[PATH_MAX];
@@ -94,10 +95,10 @@ static bool is_wanted(const char *line)
 	return false;
 }
 
-/* Returns true if the function belongs to the driver, and not to other code with a function of
- * the same name, such as "resume_queues". A function of a module is listed with the name of the
- * module. If the driver is built in (`built_in`: kfd_ioctl is listed without a module), its
- * functions have none. */
+/* Returns true if the function belongs to the driver, and not to other code with a function of the
+ * same name, such as "resume_queues". A function of a module is listed with the name of the module.
+ * If the driver is built into the kernel (`built_in`: kfd_ioctl is listed without a module), its
+ * functions are listed without one. */
 static bool is_drivers(const char *line, bool built_in)
 {
 	return strstr(line, "[amdgpu]") || strstr(line, "[amdkfd]") ||
@@ -232,7 +233,8 @@ static bool is_hopeless(struct tracefs *tracefs, const char *root)
 	return true;
 }
 
-/* Selects the tracer: function_graph, or function where the kernel does not offer the former. */
+/* Selects the tracer: function_graph, or function if an instance of this kernel cannot use
+ * function_graph. */
 static void set_tracer(struct tracefs *tracefs, const char *root)
 {
 	static const char *const on[] = {"funcgraph-abstime", "funcgraph-proc", "funcgraph-tail",
@@ -243,7 +245,7 @@ static void set_tracer(struct tracefs *tracefs, const char *root)
 	/* Without a filter the tracer would trace the whole kernel. */
 	if (!tracefs->functions)
 		return;
-	/* Available in an instance since Linux 6.12. */
+	/* function_graph is available in an instance since Linux 6.12. */
 	tracefs->graph = put(tracefs->directory, "current_tracer", "function_graph", 0) == 0;
 	for (size_t i = 0; tracefs->graph && i < sizeof(on) / sizeof(on[0]); i++) {
 		snprintf(file, sizeof(file), "options/%s", on[i]);
@@ -361,8 +363,8 @@ static const char *skip_blanks(const char *c)
 	return c + strspn(c, " \t");
 }
 
-/* Parses "100.123456": seconds with six or nine decimals. Returns the text behind it;
- * NULL: malformed. */
+/* Parses "100.123456": seconds with six or nine decimals. Returns the text behind it, or NULL if it
+ * is malformed. */
 static const char *take_time(const char *c, uint64_t *ns)
 {
 	char *end;
@@ -379,8 +381,8 @@ static const char *take_time(const char *c, uint64_t *ns)
 	return c;
 }
 
-/* Parses "comm-1234", which ends at `end`. A comm can contain blanks and dashes, so the
- * last dash counts. */
+/* Parses "comm-1234", which ends at `end`. A comm can contain blanks and dashes, so the last dash
+ * separates it from the thread id. Returns false if there is no thread id. */
 static bool take_task(const char *c, const char *end, struct trace_event *out)
 {
 	const char *dash;
@@ -398,7 +400,8 @@ static bool take_task(const char *c, const char *end, struct trace_event *out)
 	return stop == end;
 }
 
-/* Stores name and text. The name ends where the arguments, the module or the caller begin. */
+/* Stores the name and the text of an event. The name ends where the arguments, the module or the
+ * caller begin. */
 static void take_name(const char *c, size_t bytes, struct trace_event *out)
 {
 	size_t n = strcspn(c, " (;:");
@@ -407,7 +410,7 @@ static void take_name(const char *c, size_t bytes, struct trace_event *out)
 	trace_copy(out->text, sizeof(out->text), c, bytes);
 }
 
-/* Parses "+ 13.500 us" between two '|'. */
+/* Parses a duration such as "+ 13.500 us" between two '|'. Returns false if there is none. */
 static bool take_duration(const char *c, struct trace_event *out)
 {
 	double us;
@@ -462,7 +465,7 @@ static bool parse_graph(const char *c, struct trace_event *out)
 }
 
 /* Parses a line of tracer function, or of an event: the task is followed by the CPU in brackets,
- * the flags, the time and a colon. Returns false if the line is not one. */
+ * the flags, the time and a colon. Returns false if the line has another format. */
 static bool parse_plain(const char *line, struct trace_event *out)
 {
 	const char *cpu = strstr(line, " ["), *c;

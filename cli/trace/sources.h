@@ -55,7 +55,7 @@ void trace_daemon_close(struct trace_daemon *daemon);
 struct tracefs {
 	char directory[192]; /* directory of the instance; empty: none */
 	int pipe;	     /* trace_pipe, for poll(2); -1: not open */
-	bool graph;	     /* functions with durations; false: only their calls */
+	bool graph;	     /* functions have durations; false: only their calls are traced */
 	/* Number of functions and events that are traced. */
 	unsigned functions, events;
 	uint64_t lost;	       /* events that the kernel's buffer could not keep */
@@ -68,8 +68,8 @@ struct tracefs {
 /* Begins to trace in instance `name` (tracefs_name()) of the tracefs at `root`. Returns 0 or a
  * negative errno; tracefs->why explains the result in both cases. */
 int tracefs_open(struct tracefs *tracefs, const char *root, const char *name);
-/* Writes the name of our instance. It contains the pid and the start time of this process, so that
- * a later run can find out whether the owner has ended. */
+/* Writes the name of the instance of this process. It contains the pid and the start time of the
+ * process, so that a later run can find out whether the process has ended. */
 void tracefs_name(char name[static 64]);
 /* Removes the instances whose process has ended. Returns their number. */
 unsigned tracefs_remove_leftovers(const char *root);

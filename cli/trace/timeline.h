@@ -30,7 +30,8 @@ enum trace_source {
 	TRACE_SOURCES
 };
 
-/* What begins or ends with the event. The Perfetto output draws a bar between the two events. */
+/* What begins or ends with the event. The Perfetto output draws a bar from the event that begins
+ * something to the event that ends it. */
 enum trace_mark {
 	TRACE_POINT,
 	TRACE_QUEUE_ACTIVE,
@@ -38,7 +39,7 @@ enum trace_mark {
 	TRACE_QUEUE_IDLE, /* or destroyed */
 	TRACE_HELD,	  /* the process holds itself (level self, gate or weight) */
 	TRACE_RELEASED,
-	TRACE_SUSPENDED, /* end of the daemon's suspend, which took duration_ns */
+	TRACE_SUSPENDED, /* the daemon's suspend has ended; it took duration_ns */
 	TRACE_RESUMED,
 	TRACE_SPAN, /* begins at ns, takes duration_ns */
 	TRACE_GONE, /* the process has ended */
@@ -64,8 +65,9 @@ struct trace_event {
 	char text[320]; /* the event as a sentence for the user */
 };
 
-/* Copies text from another process into a field of `size` bytes. The copy ends with NUL, is
- * cut at the end of a character, and has '?' in place of what plain_text() replaces. */
+/* Copies text from another process into a field of `size` bytes. The copy ends with NUL, is cut at
+ * the end of a character, and has '?' for each character that a terminal must not get
+ * (plain_text()). */
 void trace_copy(char *to, size_t size, const char *from, size_t bytes);
 
 /* Receives the events of a timeline in order. The event is borrowed for the call. */
@@ -73,14 +75,15 @@ typedef void trace_out(void *context, const struct trace_event *event);
 
 struct timeline;
 
-/* Creates a timeline that keeps each event for `keep_ns`, and at most `room` events at a time. */
+/* Creates a timeline that keeps each event for `keep_ns` before it calls out(). It keeps at most
+ * `room` events at a time. */
 struct timeline *timeline_new(uint64_t keep_ns, size_t room, trace_out *out, void *context);
 /* Frees the timeline and drops the events that it still keeps. NULL is allowed. */
 void timeline_free(struct timeline *timeline);
 /* Copies the event into the timeline. */
 void timeline_add(struct timeline *timeline, const struct trace_event *event);
-/* Passes on the events that were kept for keep_ns at time `now_ns` (CLOCK_MONOTONIC);
- * UINT64_MAX: all events. */
+/* Calls out() for the events that were kept for keep_ns at time `now_ns` (CLOCK_MONOTONIC);
+ * UINT64_MAX: for all events. */
 void timeline_flush(struct timeline *timeline, uint64_t now_ns);
 size_t timeline_count(const struct timeline *timeline); /* events passed on so far */
 
@@ -109,7 +112,7 @@ bool decode_daemon(json_t *event, int64_t wall_ns, struct trace_event *out);
 /* Converts one of the "events" of a process's shared memory, as "kfdsched status PID
  * --dump" prints them. */
 bool decode_shm(const json_t *event, pid_t pid, const char *comm, struct trace_event *out);
-/* Converts such an event from a line of the shim's log (KFDSHIM_LOG=debug), without its newline.
+/* Converts an event of the shim from a line of its log (KFDSHIM_LOG=debug), without its newline.
  * `ns`: the time at which the line was read, because a log line has no time. *number: the event's
  * number in its process. */
 bool decode_log(const char *line, size_t bytes, uint64_t ns, struct trace_event *out,

@@ -9,7 +9,7 @@
 
 /* ---- the daemon ---- */
 
-/* Returns the value of a key; 0: not a positive integer. */
+/* Returns the integer of a key; 0 if it is missing or not a positive integer. */
 static uint64_t number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
@@ -75,7 +75,8 @@ bool decode_daemon(json_t *event, int64_t wall_ns, struct trace_event *out)
 
 /* ---- the shim ---- */
 
-/* Converts the name of an event to CLIENT_SHM_EVENT_*. */
+/* Returns the CLIENT_SHM_EVENT_* of an event's name; CLIENT_SHM_EVENT_NONE if no event has this
+ * name. */
 static uint32_t shm_kind(const char *word, size_t bytes)
 {
 	for (uint32_t kind = CLIENT_SHM_EVENT_NONE + 1; kind < CLIENT_SHM_EVENT_KINDS; kind++) {
@@ -217,8 +218,8 @@ static void call_begins(struct open_calls *open, const struct trace_event *event
 	memcpy(call->name, event->name, sizeof(call->name));
 }
 
-/* Turns the return of a call into a span: by the duration in the log, or by the start that was
- * remembered. */
+/* Turns the event of a call's return into a span. The duration is in the log, or is computed from
+ * the start of the call that call_begins() has remembered. */
 static void call_ends(struct open_calls *open, const struct hiplog_record *record,
 		      struct trace_event *out)
 {
@@ -230,7 +231,7 @@ static void call_ends(struct open_calls *open, const struct hiplog_record *recor
 	else if (call && call->us <= record->us)
 		us = record->us - call->us;
 	else
-		return; /* stays a moment: the start is not known */
+		return; /* it stays a point, because the start is not known */
 	if (call)
 		call->us = 0;
 	if (us > record->us)

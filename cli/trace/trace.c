@@ -20,7 +20,7 @@ bool trace_is_chosen(const struct trace_options *options, pid_t pid)
 	return chosen;
 }
 
-/* For OPTION_READ: adds a pid to the list of a struct trace_options. */
+/* Adds a pid to the list of a struct trace_options; called by OPTION_READ. */
 static int add_pid(const char *text, void *into)
 {
 	struct trace_options *out = into;

@@ -22,8 +22,8 @@ struct trace_options {
 	bool json;
 	double seconds; /* 0: until a signal or the end of the command */
 	unsigned hip;	/* AMD_LOG_LEVEL for the command; 0: not changed */
-	/* Processes to which the trace is limited, and to what is done because of them; none: no
-	 * limit. */
+	/* The trace is limited to these processes and to actions of which they are the cause.
+	 * `pids` 0: no limit. */
 	pid_t pid[TRACE_PIDS];
 	unsigned pids;
 	char **command; /* NULL: none */

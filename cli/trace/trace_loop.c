@@ -41,9 +41,11 @@
 
 /* The command whose run is traced. */
 struct command {
-	pid_t pid;  /* 0: no command was started */
-	int pidfd;  /* readable when the command has ended */
-	int talk;   /* read end of its stderr, O_NONBLOCK; -1: it has the stderr of kfdsched */
+	pid_t pid; /* 0: no command was started */
+	int pidfd; /* readable when the command has ended */
+	/* Read end of the command's stderr, O_NONBLOCK; -1: the command has the stderr of
+	 * kfdsched. */
+	int talk;
 	bool ended; /* `status` is valid */
 	int status; /* as from waitpid(2) */
 };
@@ -51,8 +53,8 @@ struct command {
 /* Longest line, in bytes. A longer one is written to `rest` in pieces, or cut if that is NULL. */
 #define TEXT_LINE 8192
 
-/* Takes a line without its newline. Returns true if it has used the line, false if the line is to
- * be written to `rest`. */
+/* Handles a line, which has no newline. Returns true if the line is used up, false if it has to be
+ * written to `rest` of struct line_reader. */
 typedef bool text_take(void *context, const char *line, size_t bytes);
 
 /* Splits a stream into lines: the stderr of the command, or a log. take() gets each line; lines
@@ -80,7 +82,7 @@ struct trace_session {
 	uint64_t log_number; /* number of the last event in the shim's log */
 	pid_t log_pid;
 	uint64_t log_lost;
-	char before[64]; /* text before HIP's last record on its line */
+	char before[64]; /* text that stood before the last HIP record in its line */
 	size_t before_bytes;
 	int log_fd;
 };
@@ -165,8 +167,8 @@ static void text_end(struct line_reader *text)
 	text->used = 0;
 }
 
-/* Passes on to the user what stands before a record of HIP's log on its line: other output, such as
- * a prompt. A prefix that each line has (the rank that mpirun adds) is not passed on. */
+/* Passes on to the user the text before a record of HIP's log in the same line: other output, such
+ * as a prompt. A prefix that each line has (the rank that mpirun adds) is not passed on. */
 static void pass_on_prompt(struct trace_session *run, const struct hiplog_text *before)
 {
 	size_t n_valid = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
@@ -180,7 +182,7 @@ static void pass_on_prompt(struct trace_session *run, const struct hiplog_text *
 	run->before_bytes = before->bytes;
 }
 
-/* Adds a record of HIP's log. Returns false if the line is not one. */
+/* Adds the record of HIP's log in `line` to the trace. Returns false if the line has no record. */
 static bool take_hip(struct trace_session *run, const struct line_reader *from, const char *line,
 		     size_t bytes)
 {
@@ -205,7 +207,7 @@ static bool take_hip(struct trace_session *run, const struct line_reader *from, 
 	return true;
 }
 
-/* Takes a line of the --hip-log file. Such lines are never passed on. */
+/* Handles a line of the --hip-log file. Such lines are never passed on. */
 static bool take_log(void *context, const char *line, size_t bytes)
 {
 	struct trace_session *run = context;
@@ -214,8 +216,8 @@ static bool take_log(void *context, const char *line, size_t bytes)
 	return true;
 }
 
-/* Takes a line of the command's stderr: an event of the shim, or with --hip a record of HIP's log.
- * Other lines are passed on. */
+/* Handles a line of the command's stderr: an event of the shim, or with --hip a record of HIP's
+ * log. Other lines are passed on. */
 static bool take_talk(void *context, const char *line, size_t bytes)
 {
 	struct trace_session *run = context;
@@ -249,8 +251,8 @@ static int open_log(struct trace_session *run)
 /* ---- the command ---- */
 
 /* Starts the command with libkfdshim.so preloaded, as by "kfdsched run". It stays in the process
- * group of kfdsched, so that Ctrl-C reaches both. Its stderr is read if there are events in it.
- * Returns CLI_GO_ON or the exit code. */
+ * group of kfdsched, so that Ctrl-C reaches both. Its stderr is read if it has events: without a
+ * daemon, or with --hip. Returns CLI_GO_ON or the exit code. */
 static int start_command(struct trace_session *run, bool daemon)
 {
 	char *const *argv = run->options->command;
@@ -366,7 +368,7 @@ static void wait_a_tick(struct trace_session *run, int ms, bool until_stopped)
 }
 
 /* Returns true if processes were chosen and all of them have ended. Returns false if a command was
- * started: its end then ends the trace. */
+ * started, because then the end of the command ends the trace. */
 static bool all_have_gone(const struct trace_session *run)
 {
 	struct proc_stat stat;
@@ -383,7 +385,7 @@ static void trace(struct trace_session *run)
 	uint64_t until = run->options->seconds > 0
 				 ? run->output.begin_ns + (uint64_t)(run->options->seconds * 1e9)
 				 : UINT64_MAX;
-	/* No other output goes to the terminal, so a live line is possible. */
+	/* True if no other output goes to the terminal, so that a live line is possible. */
 	bool is_quiet = progress_is_live() && !run->options->command && run->output.file != stdout;
 	unsigned long long seconds = 1;
 	uint64_t now;
@@ -402,8 +404,8 @@ static void trace(struct trace_session *run)
 	progress_clear();
 }
 
-/* Ends the command by SIGTERM, and if it still runs after TERM_NS, by SIGKILL. After Ctrl-C the
- * command has received SIGINT already, but not when --seconds is over. */
+/* Ends the command by SIGTERM, and if it still runs after TERM_NS, by SIGKILL. The command has
+ * received SIGINT already if Ctrl-C ends the trace, but not if --seconds does. */
 static void end_command(struct trace_session *run)
 {
 	static const int signals[] = {SIGTERM, SIGKILL};
