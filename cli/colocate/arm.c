@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs the windows of one arm, and measures in them.
+ * Runs and measures the windows of one arm (a configuration that colocate compares).
  *
- * A window: start the clients (arm_clients.c) and wait until all are ready, and with the shim until
- * the daemon or the other shims know them; read the counters of the simulation and of the daemon;
- * make all clients begin; wait for the window's end; read the counters again; wait until the
- * clients have ended, and read their results.
+ * For each window: starts the clients (arm_clients.c) and waits until all are ready, and with the
+ * shim until the daemon or the other shims know them; reads the counters of the simulation and of
+ * the daemon; makes all clients begin; waits for the window's end; reads the counters again; waits
+ * until the clients have ended, and reads their results.
  */
 #include "cli/colocate/arm.h"
 
@@ -20,9 +20,10 @@
 #include "common/allocate.h"
 #include "common/clock.h"
 
-/* The GPU's time is read at two moments well within a window: simulation.json may be up to
- * SIMULATION_LAG_MS old, so the first reading waits until it covers the window's beginning, and the
- * second is taken before the clients end, which is at the window's end. */
+/* The GPU's counters are read TIME_BEGIN_NS after the window's beginning and TIME_END_NS before its
+ * end. simulation.json may be up to SIMULATION_LAG_MS old, so the first reading waits until it
+ * covers the window's beginning. The second is early because the clients end at the window's
+ * end. */
 #define TIME_BEGIN_NS ((SIMULATION_LAG_MS + 50) * MS)
 #define TIME_END_NS (50 * MS)
 
@@ -40,7 +41,8 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		      .level = "self",
 		      .level_setting = "self",
 		      .beyond = "without waking the agents of the offline processes"},
-	/* Nothing is suspended, so kfdsim sees the GPU idle, and not held, while threads wait. */
+	/* Level gate suspends no queue. While threads wait at the gate, kfdsim therefore counts the
+	 * GPU as idle and not as held. */
 	[ARM_GATE] = {.name = "gate",
 		      .daemon = true,
 		      .level = "gate",
@@ -48,7 +50,7 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		      .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER |
 				 1u << TIME_IDLE_HELD | 1u << TIME_OWN_GAPS,
 		      .beyond = "without the work that offline has submitted"},
-	/* Unknown, because only a daemon reports its hold-over time. */
+	/* These shares are unknown, because only a daemon reports its hold-over time. */
 	[ARM_PEERS] = {.name = "peers",
 		       .preempts = true,
 		       .level = "self",
@@ -272,7 +274,7 @@ static int run_alone(struct window *window, struct colocation *run)
 	return run_clients(window, "alone (offline)", run);
 }
 
-/* Measures all clients in one window, in some arms beside a daemon of their own. */
+/* Measures all clients in one window, with a private daemon if the arm has one. */
 static int run_together(struct window *window, struct colocation *run)
 {
 	char socket[PATH_MAX];

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs one arm of a colocate experiment with one seed: starts its processes, measures its window
- * or windows, reads the results of the processes, the simulation and the daemon, and ends the
+ * Runs one arm of a colocate experiment with one seed: starts its processes, measures its window or
+ * windows, reads the results of the processes, the simulation and the daemon, and ends the
  * processes.
  *
- * alone   each online client by itself, one window each; then all offline clients together in
- *         one window; nothing is preloaded
- * shared  all clients in one window; nothing is preloaded
- * trap    all clients in one window, with libkfdshim.so and a private kfdschedd; offline clients
- *         with the same group form one gang; self, gate: the same by these levels
- * peers   all clients in one window, with libkfdshim.so in a directory of their own, and no daemon
+ * alone each online client by itself, one window each; then all offline clients together in one
+ * window; nothing is preloaded shared all clients in one window; nothing is preloaded trap all
+ * clients in one window, with libkfdshim.so and a private kfdschedd; offline clients with the same
+ * group form one gang; self, gate: the same by these levels peers all clients in one window, with
+ * libkfdshim.so in a directory of their own, and no daemon
  *
  * The offline clients alone have no arrivals, so that their result is the same with every seed:
  * they run with the first seed only.
  *
- * A measured window begins when every client has reported that it is ready (kfdreplay
- * --sync-fd), so that neither start-up nor registration is measured.
+ * A measured window begins when every client has reported that it is ready (kfdreplay --sync-fd),
+ * so that neither start-up nor registration is measured.
  *
- * Threads: none. Errors: a negative errno, after a message was printed. -EINTR: a signal
- * stopped the run. -EOPNOTSUPP: a child exited with 77, not possible here. Others: it failed.
+ * Threads: none. Errors: a negative errno, after a message was printed. -EINTR: a signal stopped
+ * the run. -EOPNOTSUPP: a child exited with 77, because it is not possible here. Any other errno:
+ * the run failed.
  */
 #ifndef KFDSHIM_CLI_COLOCATE_ARM_H
 #define KFDSHIM_CLI_COLOCATE_ARM_H
@@ -27,7 +27,7 @@
 #include "cli/util/command.h"
 #include "cli/util/subprocess.h"
 
-/* The directory that the shims of arm peers make in arm_setup.folder, their XDG_RUNTIME_DIR. */
+/* The directory that the shims of arm peers make in arm_setup.directory, their XDG_RUNTIME_DIR. */
 #define ARM_PEERS_DIR "kfdshim"
 
 /* Arguments of arm_run(), all borrowed from the caller until it returns. */
@@ -73,8 +73,8 @@ struct arm_totals {
 
 /* One client of a window: a kfdreplay process. */
 struct arm_client {
-	char name[24];	/* "online"; with several of a kind "online1", "online2" */
-	bool open;	/* open loop: an online client with arrivals; false: as fast as it can */
+	char name[24]; /* "online"; with several of a kind "online1", "online2" */
+	bool open; /* true: online, with arrivals (open loop); false: offline, as fast as it can */
 	unsigned index; /* among the clients of its kind, from 0 */
 	const char *trace, *group;
 	struct subprocess *child; /* owned by the process group; NULL until it is started */
@@ -111,7 +111,7 @@ unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS
 /* Starts all clients, one after the other, each when the one before it is ready; up to 60 s
  * each. */
 int arm_start_clients(struct window *window);
-/* Makes all clients, which have to be ready, begin their work. */
+/* Makes all clients begin their work. All must be ready. */
 int arm_go(const struct window *window);
 /* Waits until the clients have ended, up to 60 s each, and stores their results per client in
  * run->arms and window->requests. */

@@ -160,7 +160,8 @@ int arm_start_clients(struct window *window)
 {
 	int rc = 0;
 
-	/* One at a time, so that their order does not depend on the machine's timing. */
+	/* Start one client at a time, so that their order does not depend on the machine's
+	 * timing. */
 	for (unsigned i = 0; rc == 0 && i < window->count; i++) {
 		rc = start_client(window, &window->clients[i]);
 		if (rc == 0)

@@ -85,7 +85,9 @@ static bool all_registered(const struct window *window, const json_t *status, ch
 	return true;
 }
 
-/* As all_registered() for any arm with the shim: in arm peers there is no daemon to ask. */
+/* Returns true if all clients can be scheduled: the daemon has them (all_registered()), or in arm
+ * peers, where there is no daemon, their shims share a directory. Otherwise writes why not into
+ * `reason`. */
 static bool all_there(const struct window *window, char *reason, size_t size)
 {
 	json_t *status;

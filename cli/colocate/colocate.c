@@ -19,8 +19,8 @@
 #include "cli/util/parse_options.h"
 
 struct run_request {
-	/* Paths of the traces. count: how often the option was given, which may exceed
-	 * RESULT_CLIENTS_MAX until check_count(). */
+	/* Paths of the traces. `count` is how often the option was given. Until check_count() it
+	 * may exceed RESULT_CLIENTS_MAX. */
 	struct client_set online, offline;
 	const char *arrivals;
 	const char *config;
@@ -30,7 +30,7 @@ struct run_request {
 	bool arms[ARM_COUNT];
 };
 
-/* Reads a list of arms separated by commas. -EINVAL: an unknown arm. */
+/* Parses a list of arms separated by commas. Returns 0, or -EINVAL if an arm is not known. */
 static int read_arms(const char *text, void *into)
 {
 	bool *arms = into;
@@ -64,7 +64,7 @@ static int read_client(const char *text, void *into)
 	return 0;
 }
 
-/* Reads the group of the --offline that precedes it on the command line. */
+/* Stores the group of the --offline before it on the command line. Returns 0 or -EINVAL. */
 static int read_group(const char *text, void *into)
 {
 	struct client_set *set = into;
@@ -77,7 +77,7 @@ static int read_group(const char *text, void *into)
 	return 0;
 }
 
-/* Returns the path of "file:PATH". NULL: arrivals are of another kind. */
+/* Returns the path of arrivals "file:PATH"; NULL for any other kind of arrivals. */
 static const char *arrivals_file(const struct run_request *request)
 {
 	return strncmp(request->arrivals, "file:", 5) == 0 ? request->arrivals + 5 : NULL;
@@ -115,7 +115,7 @@ static int check_files(const struct run_request *request)
 	return code;
 }
 
-/* Checks the kind of arrivals; kfdreplay parses it. */
+/* Checks and stores the kind of arrivals, which kfdreplay parses. Returns 0 or -EINVAL. */
 static int read_arrivals(const char *text, void *into)
 {
 	static const char *const kinds[] = {"poisson", "fixed", "bursty"};
@@ -217,7 +217,7 @@ static int find_binaries(struct arm_setup *setup)
 
 /* Makes the private directory for the sockets of the daemon and of peers, and for the clients'
  * output. A path of a socket is limited by sun_path (108 bytes), so a long TMPDIR is an error.
- * `longest`: of the paths in the directory. */
+ * `longest`: bytes of the longest path within the directory. */
 static int make_dir(struct arm_setup *setup, size_t longest)
 {
 	const char *base = cli_temporary();
@@ -236,7 +236,8 @@ static int make_dir(struct arm_setup *setup, size_t longest)
 	return CLI_DONE;
 }
 
-/* Fills the facts of the simulation, if there is one. Without simulation.json it is hardware. */
+/* Reads the facts of the simulation into `run`. If there is no simulation.json, the GPU is
+ * hardware. */
 static int read_simulation(struct colocation *run)
 {
 	struct simulation simulation;
@@ -339,8 +340,8 @@ static int measure(const struct run_request *request, struct arm_setup *setup,
 }
 
 /* Sets the number of seeds and the window's length where the user has not. In virtual time the
- * results do not depend on the machine's timing, so shorter windows suffice, and more different
- * arrivals are worth more. */
+ * results do not depend on the machine's timing, so shorter windows suffice, and more seeds, that
+ * is, more different arrivals, are worth more. */
 static void set_extent(struct run_request *request, struct arm_setup *setup, struct colocation *run)
 {
 	const struct option_number seconds = {20, "20"}, virtual_seconds = {5, "5"};

@@ -129,7 +129,8 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 		    svg_scale_x(scale, run->spread[arm].p99_us.high), middle + BAR / 2.0 + 12);
 }
 
-/* Draws the rows of the arms that keep up, or of those that do not, and leaves the others empty. */
+/* Draws the rows of the arms that keep up, or if `keeps_up` is false of those that do not. The rows
+ * of the other arms stay empty. */
 static void left_rows(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		      bool keeps_up)
 {
@@ -144,8 +145,8 @@ static void left_rows(FILE *out, const struct colocation *run, const struct svg_
 	}
 }
 
-/* Marks the lowest P99 that any preemption could reach, over all rows: P99 alone, two bounces and a
- * save. */
+/* Draws a line over all rows at the floor, the lowest P99 that any preemption could reach: the P99
+ * of arm alone, two bounces (runlist updates) and a save. */
 static void draw_floor(FILE *out, const struct result_verdict *verdict,
 		       const struct svg_scale *scale, double floor_us, double bottom)
 {
@@ -160,7 +161,8 @@ static void draw_floor(FILE *out, const struct result_verdict *verdict,
 		 "middle", text);
 }
 
-/* Draws the floor: one line for all arms that preempt, and one in the row of each other arm. */
+/* Draws the floor (the lowest possible P99): one line for all arms that preempt, and one in the row
+ * of each other arm. */
 static void draw_floors(FILE *out, const struct colocation *run,
 			const struct result_verdict *verdict, const struct svg_scale *scale,
 			double bottom)
@@ -303,7 +305,7 @@ static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, doub
 		draw_share(out, TIME_SHARES, from, 100 - from, middle);
 }
 
-/* Names the first `count` classes of shares. */
+/* Draws the legend: the colours and names of the first `count` classes of shares. */
 static void draw_legend(FILE *out, unsigned count, double top)
 {
 	static const char *const names[TIME_SHARES + 1] = {

@@ -185,7 +185,8 @@ static struct possible_costs client_costs(const struct colocation *run,
 				       result_hist_median_us(&run->resume)};
 }
 
-/* Returns the costs for the smallest gang (client_smallest_hold()): one driver call per process. */
+/* Returns the costs of a suspend and a resume of the smallest gang (clients that are held together,
+ * see client_smallest_hold()): one driver call per process. */
 static struct possible_costs find_costs(const struct colocation *run,
 					const struct result_verdict *verdict)
 {

@@ -57,9 +57,11 @@ struct possible_request {
 };
 
 struct possible_costs {
-	/* Runlist update ("bounce") and save: from the arrival until the node is free. */
+	/* Cost of a suspend (runlist update and save): from the arrival until the node is free. */
 	double suspend_us;
-	double resume_us; /* runlist update and restore: from the end until offline work runs */
+	/* Cost of a resume (runlist update and restore): from the end of a request until offline
+	 * work runs. */
+	double resume_us;
 };
 
 struct possible {
@@ -80,7 +82,8 @@ void possible_merge(struct possible_request *requests, size_t count);
 
 /*
  * Runs the model on `count` requests, sorted by arrival, in a window of `window_us`. Returns 0;
- * -EINVAL if the window is not above 0, or a cost is negative or NAN: *out is POSSIBLE_UNKNOWN.
+ * -EINVAL if the window is not above 0, or a cost is negative or NAN; *out is POSSIBLE_UNKNOWN
+ * then.
  */
 int possible_play(const struct possible_request *requests, size_t count, double window_us,
 		  const struct possible_costs *costs, struct possible *out);

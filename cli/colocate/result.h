@@ -140,15 +140,15 @@ struct result_verdict {
 	double bound[ARM_COUNT]; /* P99 / floor */
 	/* Offline throughput relative to arm alone; 1: equal. */
 	double of_alone[ARM_COUNT];
-	/* The clairvoyant scheduler (possible.h), and the share and the P99 of the arms with
-	 * the shim relative to it. */
+	/* The clairvoyant scheduler (possible.h), and the share and the P99 of the arms with the
+	 * shim relative to those of this scheduler. */
 	struct possible_costs possible_costs;
 	struct possible possible;
 	double of_possible[ARM_COUNT], of_possible_p99[ARM_COUNT];
 };
 
-/* Decode the JSON output of kfdreplay. Return 0, or -EINVAL if it is not as documented in
- * docs/reference/kfdreplay.md. */
+/* Decode the JSON output of an online or an offline kfdreplay. Return 0, or -EINVAL if it is not as
+ * documented in docs/reference/kfdreplay.md. */
 int result_online(const json_t *replay, struct online_stats *out);
 int result_offline(const json_t *replay, struct offline_stats *out);
 /* Adds the saves and restores that kfdsim charged in a measured window to the arm, and the doorbell
@@ -164,8 +164,8 @@ const struct online_stats *client_online(const struct colocation *run, const str
 const struct offline_stats *client_offline(const struct colocation *run,
 					   const struct arm_stats *arm, unsigned i);
 
-/* Returns the share of its steps alone that offline client `i` keeps in an arm; NAN if
- * it is not known. */
+/* Returns the steps of offline client `i` in an arm relative to its steps in arm alone; NAN if not
+ * known. */
 double client_of_alone(const struct colocation *run, enum arm arm, unsigned i);
 
 /* Computes arm->online from arm->online_of. `requests`: the request times of each client, read only
@@ -183,8 +183,8 @@ void result_all_offline(const struct colocation *run, struct arm_stats *arm);
  * resumed together: the members of a group, or one client without a group. */
 unsigned client_smallest_hold(const struct client_set *clients);
 
-/* Writes the names of the clients, and how many have the same name and group, "serve + 2 x train
- * (a)"; cut if `text` is too short. Returns `text`. */
+/* Writes the names of the clients, and how many have the same name and group, such as "serve + 2 x
+ * train (a)". Cuts them if `text` is too short. Returns `text`. */
 const char *result_title(const struct client_set *clients, char *text, size_t size);
 
 /* ---- several seeds ---- */
@@ -225,8 +225,8 @@ void result_print_possible(const struct colocation *run, const struct result_ver
 void result_evaluate(const struct colocation *run, struct result_verdict *out);
 /* Returns the whole result as JSON (docs/reference/colocate.md, kfdsched colocate). */
 json_t *result_json(const struct colocation *run, const struct result_verdict *verdict);
-/* Writes in one line on what the run was measured: "mi210, time scale 0.1, bounce 200 us ..." for a
- * simulated GPU, or a note about hardware. */
+/* Writes one line about the GPU on which the run was measured: "mi210, time scale 0.1, bounce 200
+ * us ..." for a simulated GPU, or a note about hardware. */
 void result_conditions(const struct colocation *run, const struct result_verdict *verdict,
 		       char *text, size_t size);
 /* Prints the tables and the verdict. */

@@ -125,7 +125,7 @@ static void range_cell(struct table *table, const struct value_range *range)
 
 	quantity_us(low, range->low);
 	quantity_us(high, range->high);
-	/* "1.08-1.12 ms" if both values have the same unit. */
+	/* Print the unit once, as in "1.08-1.12 ms", if both values have the same unit. */
 	if (strcmp(strchr(low, ' '), strchr(high, ' ')) == 0)
 		*strchr(low, ' ') = '\0';
 	table_cell(table, "%s-%s", low, high);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time of the GPU while offline processes were to run on it, divided into shares that add up to the
- * whole.
+ * Divides the time of a GPU, while offline processes had to run on it, into shares that add up to
+ * the whole.
  *
  * All shares come from the counters of kfdsim (docs/reference/kfdsim-files.md, simulation.json),
  * except TIME_HOLD_OVER, which the daemon reports. On hardware TIME_HOLD_OVER alone is known.
@@ -26,10 +26,10 @@ enum time_share {
 	TIME_UPDATES,	   /* runlist updates, without save and restore */
 	TIME_SAVE_RESTORE, /* save and restore of running waves */
 	/* The offline process was suspended although no other process had packets: the daemon did
-	 * not know yet that their work had ended. Does not include TIME_HOLD_OVER. */
+	 * not know yet that the other work had ended. Does not include TIME_HOLD_OVER. */
 	TIME_DETECTION,
-	TIME_HOLD_OVER, /* suspended although the daemon knew of no work of others */
-	TIME_IDLE_HELD, /* suspended, and the packets of others did not run yet */
+	TIME_HOLD_OVER, /* offline was suspended although the daemon knew of no other work */
+	TIME_IDLE_HELD, /* offline was suspended; other processes had packets that did not run yet */
 	TIME_OWN_GAPS,	/* the offline process had no work */
 	TIME_SHARES
 };
@@ -60,16 +60,16 @@ enum time_part {
 /* Counters at one moment. */
 struct time_reading {
 	uint64_t wall_ns;
-	/* Time on hold-over of the process, or the mean of several processes, as the daemon
-	 * reports it; wall. */
+	/* Time for which the daemon held the process after the online work had ended (hold-over),
+	 * as the daemon reports it; of several processes the mean; wall. */
 	double held_over_us;
 	unsigned n_gpus; /* 0: the GPUs are not known */
 	struct time_gpu {
 		uint64_t ns[TIME_PARTS];
-		/* Time in which work of the processes of time_read() ran: the sum of their
-		 * parts. */
+		/* Time in which work of the processes that were given to time_read() ran: the sum
+		 * of their parts. */
 		uint64_t process_ns;
-		unsigned processes;   /* entries that are in process_ns */
+		unsigned processes;   /* number of entries that process_ns adds up */
 		bool process_unknown; /* there are too many processes for such counters */
 	} gpus[TIME_GPUS];
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Decodes and judges the values of a run, and writes them as JSON (result.h). */
+/* Decodes the values of a run, evaluates whether they are valid, and writes them as JSON
+ * (result.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>

@@ -19,7 +19,7 @@ static int run(int argc, char **argv)
 {
 	const char *priority = NULL, *group = NULL;
 	double slo_us = 0;
-	/* The result is passed on in whole microseconds that fit into 32 bits. */
+	/* KFDSHIM_SLO is set in whole microseconds, which must fit into 32 bits. */
 	const struct cli_option options[] = {
 		{OPTION_PRIORITY(&priority)},
 		{OPTION_NAME("group", &group, PROTOCOL_GROUP_MAX - 1, "a name of 1 to 63 bytes")},

@@ -132,7 +132,7 @@ static int start(struct ranks *ranks, const struct job *job, struct rank *rank)
 	char name[48], device[16], path[32];
 	size_t n = replay_arguments(job, argv);
 
-	/* Not closed on exec: kfdreplay opens it by its path in /proc. */
+	/* The memfd is not closed on exec, because kfdreplay opens it by its path in /proc. */
 	rank->file = memfd_create("result", 0);
 	if (rank->file < 0)
 		return -errno;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The advice for each reason that the daemon gives for a level (kfd/reasons.def). */
+/* Maps each reason that the daemon gives for a level (kfd/reasons.def) to an advice. */
 #include "cli/doctor/checks.h"
 
 /* Makes a reason without an advice a compile error. */

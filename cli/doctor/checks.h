@@ -23,7 +23,8 @@ enum doctor_check {
 
 enum doctor_scope { DOCTOR_SYSTEM, DOCTOR_NODE, DOCTOR_PROCESS, DOCTOR_NAMED };
 
-/* MISSING prevents preemption. WARNING makes it worse, or may prevent it for some processes. */
+/* MISSING: preemption is not possible. WARNING: preemption is worse, or may be impossible for some
+ * processes. */
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_MISSING, DOCTOR_CANNOT_KNOW };
 
 struct doctor_finding {
@@ -52,21 +53,23 @@ enum doctor_scope doctor_check_scope(enum doctor_check check);
 /* Returns "system", "GPU", "process" or "named process". */
 const char *doctor_scope_name(enum doctor_scope scope);
 
-/* Fills *out with all findings. With facts->chosen_pid set: the findings about that process, and
- * the WARNING and MISSING findings about other processes. */
+/* Runs the checks and stores their findings in *out. If facts->chosen_pid is set, these are the
+ * findings about that process, and the WARNING and MISSING findings about the machine and its
+ * GPUs. */
 void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
 /* Returns true if processes can be preempted on this machine: no finding is MISSING. */
 bool doctor_usable(const struct doctor_findings *findings);
-/* Returns the first finding of that check. NULL: there is none. */
+/* Returns the first finding of that check, or NULL if there is none. */
 const struct doctor_finding *doctor_find(const struct doctor_findings *findings,
 					 enum doctor_check check);
 
-/* Writes the name of a GPU version, "gfx90a", into `text` and returns it; "" for a version that
- * is not known. */
+/* Writes the name of a GPU version, such as "gfx90a", into `text` and returns it; "" for a version
+ * that is not known. */
 const char *doctor_gfx_name(char text[16], int64_t gfx_target_version);
-/* Writes the release of the HSA runtime in `file` into `text` and returns it: "6.1.2", derived
- * from the file's name (.../libhsa-runtime64.so.1.13.0); the name itself if it is not known. */
+/* Writes the release of the HSA runtime in `file` into `text` and returns it: "6.1.2", derived from
+ * the file's name (.../libhsa-runtime64.so.1.13.0). If the release is not known, writes the file's
+ * name. */
 const char *doctor_rocr_name(char text[64], const char *file);
 /* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself:
  * those before ROCm 6, as far as known. */
@@ -84,14 +87,14 @@ bool doctor_has_session(const struct doctor_process *process);
 
 enum findings_view {
 	VIEW_ALL,
-	VIEW_PROBLEMS, /* warnings and missing ones; those that differ only in the GPU as one row */
-	VIEW_OBSTACLES /* all, of one process that is named above the table */
+	VIEW_PROBLEMS, /* WARNING and MISSING ones; one row if they differ only in the GPU */
+	VIEW_OBSTACLES /* all findings, about one process that is named above the table */
 };
 
 /* Prints the findings as a table; prints nothing if it has no row. Returns the number of rows. */
 unsigned findings_print(const struct doctor_findings *findings, enum findings_view view);
-/* Returns an array with an object for each finding (docs/reference/doctor.md). of_one: all are
- * about one process, which is named elsewhere. */
+/* Returns an array with an object for each finding (docs/reference/doctor.md). `of_one`: all are
+ * about one process, so they do not repeat its pid and its name. */
 json_t *findings_json(const struct doctor_findings *findings, bool of_one);
 /* If the GPU is simulated, prints a line that says so, between `begin` and `end`. */
 void print_simulated(const struct doctor_facts *facts, const char *begin, const char *end);
@@ -102,7 +105,7 @@ void print_simulated(const struct doctor_facts *facts, const char *begin, const 
 struct doctor_run {
 	const struct doctor_facts *facts;
 	enum doctor_check check;
-	const struct doctor_node *node;	      /* what the finding is about; NULL: about no node */
+	const struct doctor_node *node;	      /* node that the finding is about, or NULL */
 	const struct doctor_process *process; /* process that the finding is about, or NULL */
 	struct doctor_findings *out;
 };
@@ -116,18 +119,20 @@ void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char
 #define finding_ok(run, ...) finding_add(run, DOCTOR_OK, __VA_ARGS__)
 /* Adds the finding that nothing is known. */
 #define finding_unknown(run) finding_add(run, DOCTOR_CANNOT_KNOW, "-")
-/* Adds a finding: unknown unless `known`, OK if `fine`, otherwise `bad` with the advice. */
+/* Adds a finding. Its verdict is CANNOT_KNOW unless `known`, OK if `fine`, and otherwise `bad` with
+ * the advice. */
 #define finding_if(run, known, fine, bad, advice, ...)                                             \
 	((known) ? finding_bad(run, (fine) ? DOCTOR_OK : (bad), advice, __VA_ARGS__)               \
 		 : finding_unknown(run))
-/* Adds an OK finding with text `yes` or `no`, or an unknown one, according to `known`. */
+/* Adds an OK finding with text `yes` or `no`, or a CANNOT_KNOW one if `known` is DOCTOR_UNKNOWN. */
 #define finding_known(run, known, yes, no)                                                         \
 	finding_if(run, (known) != DOCTOR_UNKNOWN, true, DOCTOR_OK, "", "%s", (known) ? yes : no)
-/* Sets the advice of the finding that was added last, unless that is OK. */
+/* Sets the advice of the finding that was added last, unless its verdict is OK. */
 void finding_advise(struct doctor_run *run, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Types of `subject` in check_NAME(run, subject), by scope; for SYSTEM it is the facts. */
+/* Type of the parameter `subject` of check_NAME() for each scope; for SYSTEM it is that of the
+ * facts. */
 #define DOCTOR_SUBJECT_SYSTEM struct doctor_facts
 #define DOCTOR_SUBJECT_NODE struct doctor_node
 #define DOCTOR_SUBJECT_PROCESS struct doctor_process

@@ -54,8 +54,8 @@ void check_kernel(struct doctor_run *c, const struct doctor_facts *facts)
 		finding_unknown(c);
 		return;
 	}
-	/* The version of KFD, if known, counts more than the kernel's: AMD's own driver brings the
-	 * interface to older kernels. */
+	/* If the version of KFD is known, check_kfd_version() decides and not the kernel's release,
+	 * because AMD's own driver brings the interface to older kernels. */
 	if (enough || facts->kfd_minor >= 0) {
 		finding_ok(c, "Linux %s; %s", facts->release,
 			   rules_text(kfdabi_kernel_of_release(facts->release)));
@@ -82,7 +82,7 @@ void check_driver(struct doctor_run *c, const struct doctor_facts *facts)
 			"amdgpu is not loaded");
 	} else if (facts->out_of_tree == DOCTOR_YES) {
 		/* The version of such a driver does not determine its behaviour, so the daemon
-		 * probes that. */
+		 * probes the behaviour. */
 		finding_bad(
 			c, DOCTOR_WARNING,
 			"check its rules once with 'kfdconform', on a GPU that no other process uses",

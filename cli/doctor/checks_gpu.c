@@ -119,7 +119,7 @@ void check_partition(struct doctor_run *c, const struct doctor_node *node)
 	if (node->partition[0])
 		finding_ok(c, "%s%s%s", node->partition, node->memory_partition[0] ? ", " : "",
 			   node->memory_partition);
-	else if (node->xccs == 1) /* only several XCCs have modes (amdgpu_gfx.c) */
+	else if (node->xccs == 1) /* modes need several XCCs (amdgpu_gfx.c) */
 		finding_ok(c, "no partition modes: one XCC");
 	else
 		finding_unknown(c);
@@ -180,7 +180,7 @@ void check_vram_limits(struct doctor_run *c, const struct doctor_node *node)
 		sum / gib, (double)node->vram_bytes / gib, unlimited);
 }
 
-/* Checks that the card has memory left: if none is, the driver evicts queues. */
+/* Checks that the card has memory left, because the driver evicts queues if it has none. */
 void check_vram(struct doctor_run *c, const struct doctor_node *node)
 {
 	static const double gib = 1 << 30;

@@ -9,8 +9,8 @@
 #include "common/shell_word.h"
 #include "kfd/driver_rules.h"
 
-/* Returns true if the process belongs to the daemon: it is the daemon's first process or a child of
- * that, as the executors are. */
+/* Returns true if the process belongs to the daemon: it is the daemon's first process or, as the
+ * executors are, a child of its first process. */
 static bool is_daemon(const struct doctor_facts *facts, int64_t pid, int64_t parent)
 {
 	return facts->daemon.error == 0 &&
@@ -29,7 +29,8 @@ static void advise_tracer(struct doctor_run *c, const struct doctor_process *p)
 		       p->tracer_name[0] ? p->tracer_name : "its tracer", (long long)p->tracer);
 }
 
-/* Adds the finding "level", and notes at which offset the reason begins. */
+/* Adds the finding "level", and stores in it the level and the offset at which the reason
+ * begins. */
 static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum doctor_level level,
 		       const char *why)
 {
@@ -108,8 +109,8 @@ static void check_registered(struct doctor_run *c, const struct doctor_process *
 	}
 }
 
-/* Returns the reason why the dynamic linker cannot preload the shim into the process. NULL: there
- * is none, as far as known. */
+/* Returns the reason why the dynamic linker cannot preload the shim into the process; NULL if no
+ * such reason is known. */
 static const char *no_preload(const struct doctor_process *p)
 {
 	if (p->set_id == DOCTOR_YES)
@@ -142,7 +143,8 @@ static void check_bare(struct doctor_run *c, const struct doctor_process *p)
 	const char *why = no_preload(p);
 	char text[256];
 
-	/* A process without the shim can still be held by the daemon, once it is tagged. */
+	/* The daemon can hold a process without the shim once it is tagged: given a priority by an
+	 * operator. */
 	find_level(c, DOCTOR_WARNING, LEVEL_NONE, why ? why : not_preloaded(p, text));
 	if (p->other_class == DOCTOR_YES)
 		finding_advise(c, "use a 64-bit program");
@@ -191,7 +193,7 @@ static void check_peer(struct doctor_run *c, const struct doctor_process *p)
 	} else if (p->env_level >= LEVEL_GATE && p->env_level <= LEVEL_OBSERVE) {
 		find_level(c, DOCTOR_OK, p->env_level, "set by KFDSHIM_LEVEL");
 	} else {
-		/* No advice here: the finding "daemon" has it. */
+		/* No advice is given here, because the finding "daemon" has it. */
 		find_level(c, DOCTOR_OK, LEVEL_SELF, "there is no daemon");
 	}
 }
@@ -269,8 +271,8 @@ static void find_paused(struct doctor_run *c, const struct doctor_named *named)
 	char file[224];
 
 	finding_add(c, DOCTOR_WARNING, "its cgroup is frozen, so none of its threads runs");
-	/* The command ends the line without quotes around it, because shell_word() adds quotes of
-	 * its own. */
+	/* The advice has no quotes around the command, because shell_word() adds quotes of its
+	 * own. */
 	if (named->thaw[0] && shell_word(file, sizeof(file), named->thaw))
 		finding_advise(c, "thaw it: 'docker unpause', or as root: echo 0 > %s", file);
 	else
@@ -353,7 +355,7 @@ bool doctor_has_session(const struct doctor_process *p)
 	return p->registered == DOCTOR_YES && (p->level == LEVEL_TRAP || p->level == LEVEL_SELF);
 }
 
-/* Returns the process that has a debug session on that GPU, other than `p`. */
+/* Returns a process other than `p` that has a debug session on that GPU; NULL if there is none. */
 static const struct doctor_process *owner_of(const struct doctor_facts *facts, uint32_t gpu_id,
 					     const struct doctor_process *p)
 {
@@ -408,7 +410,8 @@ void check_rights(struct doctor_run *c, const struct doctor_process *p)
 	finding_advise(c, "run this as root: 'sudo kfdsched diagnose %d'", p->pid);
 }
 
-/* Returns true if the daemon (without one, the user) has no right to trace all processes. */
+/* Returns true if the daemon has no right to trace all processes. Without a daemon the user's right
+ * counts. */
 static bool lacks_right(const struct doctor_facts *facts)
 {
 	return (facts->daemon.error ? facts->sys_ptrace : facts->daemon.sys_ptrace) == DOCTOR_NO;

@@ -306,8 +306,8 @@ void check_runtime_folder(struct doctor_run *c, const struct doctor_facts *facts
 	if (!facts->runtime_problem[0]) {
 		finding_ok(c, "%s", facts->runtime_dir);
 	} else {
-		/* Only a warning beside a daemon, because the directory is needed only without
-		 * one. */
+		/* If a daemon runs, this is only a warning, because only shims without a daemon
+		 * need the directory. */
 		finding_add(c, daemon_replies(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
 			    facts->runtime_dir, facts->runtime_problem);
 		if (facts->runtime_taken)

@@ -66,8 +66,9 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	return code;
 }
 
-/* Writes the pids of the processes to examine to `pids`, which has room for all of the container:
- * the one with pid job->pid in it, or if that is 0 all that use a GPU. Returns their number. */
+/* Selects the processes of the container to examine: the one with pid job->pid in the container, or
+ * if job->pid is 0 all that use a GPU. Writes their pids to `pids`, which has room for all
+ * processes of the container. Returns their number. */
 static size_t choose(const struct job *job, const struct snapshot *snapshot, pid_t *pids)
 {
 	size_t count = 0;

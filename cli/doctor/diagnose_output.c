@@ -43,8 +43,8 @@ static void print_line(const char *what, const char *fmt, ...)
 	printf("  %-10s  %s\n", what, text[0] ? text : TABLE_UNKNOWN);
 }
 
-/* Prints the numbers of the process in each pid namespace, from kfdsched's to its own, and on the
- * machine. */
+/* Prints the pid of the process in each pid namespace, from that of kfdsched to that of the
+ * process, and on the machine. */
 static void print_pids(const struct process_identity *id)
 {
 	char text[256];
@@ -151,7 +151,7 @@ static void print_exceptions(const struct doctor_facts *facts, const struct diag
 		print_line(what, "%s", diagnosis->exceptions_known ? "none" : TABLE_UNKNOWN);
 }
 
-/* Prints whether the process is held now, and how often and how long it has been. */
+/* Prints whether the process is held now, how often it was held, and for how long in total. */
 static void print_held(const struct doctor_process *p, enum doctor_known held)
 {
 	static const char *const words[] = {"not now", "now"};
@@ -233,15 +233,15 @@ static json_t *yes_or_null(enum doctor_known known)
 	return known == DOCTOR_UNKNOWN ? json_null() : json_boolean(known);
 }
 
-/* Returns another process as {"pid", "comm"}, "comm" null if its name cannot be read. Returns null
- * if there is no such process. */
+/* Returns the parent or the tracer of the process as {"pid", "comm"}; "comm" is null if its name
+ * cannot be read. Returns null if there is no such process. */
 static json_t *other_json(long long pid, const char *name)
 {
 	return pid > 0 ? json_pack("{sI so}", "pid", (json_int_t)pid, "comm", plain_or_null(name))
 		       : json_null();
 }
 
-/* Returns the facts about the process itself: the keys that pidmap has for it, and more. */
+/* Returns the facts about the process itself: the keys of 'kfdsched pidmap --json', and more. */
 static json_t *story_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct doctor_process *p = doctor_named_process(facts);
@@ -253,7 +253,8 @@ static json_t *story_json(const struct doctor_facts *facts, const struct diagnos
 		other_json(facts->named.parent, facts->named.parent_name), "tracer",
 		other_json(p->tracer, p->tracer_name));
 
-	/* tracer_pid can be the number of a thread. `tracer` has the process, and replaces it. */
+	/* Replace tracer_pid, which can be the number of a thread, by `tracer`, which has the
+	 * process. */
 	json_object_del(process, "tracer_pid");
 	json_object_update_missing(process, more);
 	json_decref(more);
@@ -285,8 +286,8 @@ static json_t *queues_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
-/* Returns the queues with a fault that the driver has reported; null if it is not known of any
- * queue whether it has one. */
+/* Returns the queues for which the driver has reported a fault; null if faults are not known for
+ * any queue. */
 static json_t *exceptions_json(const struct diagnosis *diagnosis, const struct observation *seen)
 {
 	json_t *list = diagnosis->exceptions_known ? json_array() : json_null();

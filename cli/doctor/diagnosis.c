@@ -2,9 +2,9 @@
 /*
  * Evaluates the facts about one process, and composes the verdict and its grounds.
  *
- * Later steps use the results of earlier ones: state, queues, GPU use, runtime, doctor's findings,
- * levels (levels.c), verdict. The findings are reduced to obstacles last, because the levels and
- * the verdict refer to findings that are no obstacles.
+ * The steps use the results of the steps before them: state, queues, GPU use, runtime, doctor's
+ * findings, levels (levels.c), verdict. The findings are reduced to obstacles last, because the
+ * levels and the verdict also refer to findings that are not obstacles.
  */
 #include "cli/doctor/diagnosis.h"
 
@@ -21,7 +21,8 @@ static void add_grounds(struct diagnosis *out, const char *what)
 	snprintf(out->grounds + used, sizeof(out->grounds) - used, "%s%s", used ? "; " : "", what);
 }
 
-/* Adds a ground for or against the use of a GPU: `yes` or `no`, or none if it is not known. */
+/* Adds the ground `yes` for the use of a GPU or `no` against it, and updates out->uses_gpu. Does
+ * nothing if the fact is not known. */
 static void weigh(struct diagnosis *out, enum doctor_known known, const char *yes, const char *no)
 {
 	if (known == DOCTOR_UNKNOWN)
@@ -232,12 +233,12 @@ static void format_verdict(const struct doctor_facts *facts, struct diagnosis *o
 static bool is_repeated(const struct doctor_process *p, const struct diagnosis *out,
 			const struct doctor_finding *f)
 {
-	/* The GPU allows one debug session. That is an obstacle only for a process that does not
-	 * have it, and finding "session" names the process that has it. */
+	/* The GPU allows one debug session. A process that has this session has no obstacle. For
+	 * any other process, finding "session" names the process that has it. */
 	if (f->check == CHECK_debugging && f->verdict == DOCTOR_WARNING)
 		return doctor_has_session(p) || doctor_find(&out->findings, CHECK_session);
-	/* The process can be held at some level, and the reason against level trap has a line of
-	 * its own. */
+	/* Finding "level" is repeated if the process can be preempted at some level and another
+	 * finding, which has a line of its own, is the reason against level trap. */
 	return f->check == CHECK_level && out->levels[LEVEL_TRAP].reason.check != DOCTOR_CHECKS &&
 	       out->preemptible == DOCTOR_YES;
 }
@@ -286,7 +287,8 @@ void diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
 		count_queue(out, &seen->queues.queue[i]);
 		out->exceptions_known |= observe_known(&seen->queues.queue[i], OBSERVE_EXCEPTIONS);
 	}
-	/* The daemon knows at every level whether it is held; queues show only suspension. */
+	/* The daemon knows at every level whether the process is held. Queues only show whether
+	 * they are suspended. */
 	if (p->registered == DOCTOR_YES && p->held != DOCTOR_UNKNOWN)
 		out->held = p->held;
 	evaluate_use(facts, p, out);

@@ -25,12 +25,13 @@ const char *diagnose_can_name(enum diagnose_can can); /* "no", "yes", "now", "-"
 
 struct diagnose_level {
 	enum diagnose_can can;
-	/* Members used: found: reason or condition, "": none; advice: remedy if `can` is NO; check:
-	 * the check whose finding prevents the level, DOCTOR_CHECKS: no single one. */
+	/* Uses only these members. found: the reason or condition, or ""; advice: the remedy if
+	 * `can` is NO; check: the check whose finding prevents the level, or DOCTOR_CHECKS if it is
+	 * not a single one. */
 	struct doctor_finding reason;
 };
-/* Index in levels[] of the result that says whether 'kfdsched suspend' and 'preempt' can suspend
- * the process. It is never NOW. */
+/* Index in levels[] of the result for 'kfdsched suspend' and 'preempt': whether these commands can
+ * suspend the process. It is never NOW. */
 #define BY_HAND LEVELS
 
 /* Queues of one type on one GPU, as reported by one source. */
@@ -40,7 +41,7 @@ struct diagnose_queues {
 	enum observe_source source;
 	unsigned count;
 };
-#define DIAGNOSE_QUEUES 96 /* entries kept; further ones are only in the totals */
+#define DIAGNOSE_QUEUES 96 /* limit of entries; further ones are only in the totals */
 
 struct diagnosis {
 	char verdict_text[1280];       /* the verdict */
@@ -57,7 +58,7 @@ struct diagnosis {
 	size_t queue_kinds, queue_count, gpu_count; /* of all queues; valid if queues_known */
 	bool queues_known;
 	bool exceptions_known;	/* for at least one queue it is known whether it had faults */
-	enum doctor_known held; /* now its queues are suspended, or its submissions wait */
+	enum doctor_known held; /* its queues are suspended now, or its submissions wait */
 	struct doctor_findings findings; /* obstacles, worst first */
 };
 
@@ -76,7 +77,7 @@ int diagnose_priority(const struct doctor_process *p);
 
 /* ---- levels.c ---- */
 
-/* Evaluates each level and BY_HAND from the findings. */
+/* Evaluates from the findings whether each level, and BY_HAND, is possible. */
 void levels_evaluate(const struct doctor_facts *facts, struct diagnosis *out);
 /* Returns true if the finding concerns a process that already runs and uses its GPU: it is about
  * the process, or about something that a level needs. */

@@ -3,8 +3,8 @@
  * Runs the checks, and keeps their findings.
  *
  * A check adds its finding also if all is well, or if its facts are not known ("-"), so that
- * `doctor -v` shows what was checked. A problem that follows from another one stays unknown, or
- * names the other one, so that one cause gets one advice.
+ * `doctor -v` shows what was checked. If a problem follows from another problem, its finding is
+ * unknown or names the other problem, so that one cause gets one advice.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -145,7 +145,8 @@ void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out)
 			run_check(run);
 	if (!facts->chosen_pid)
 		return;
-	/* Remove the findings about the machine that are no obstacles. */
+	/* Add the findings about the machine and its GPUs, but keep only warnings and missing
+	 * ones. */
 	n_valid = out->count;
 	for (run.check = 0; run.check < DOCTOR_CHECKS; run.check++)
 		if (checks[run.check].scope < DOCTOR_PROCESS)

@@ -57,7 +57,7 @@ struct doctor_node {
 	int64_t compute_queues; /* queues of all processes */
 	int64_t cwsr_size; /* 0: the driver saves no waves; -1: older drivers do not report it */
 	int64_t vram_bytes, xccs;
-	/* Of the whole card, also if it has partitions, as libdrm reports it. */
+	/* VRAM of the whole card, also if the card has partitions, as libdrm reports it. */
 	int64_t card_vram_bytes, card_vram_used;
 	char partition[16]; /* SPX, CPX, ...; "": no partition modes, or not reported */
 	char memory_partition[16];
@@ -102,16 +102,16 @@ struct doctor_process {
 	char env_priority[64], env_socket[128];
 	enum doctor_level env_level;	 /* LEVEL_UNKNOWN: auto, or no level */
 	char preload[PATH_MAX];		 /* libkfdshim.so in its LD_PRELOAD; "": none */
-	enum doctor_known preload_there; /* that file exists, in its own root directory */
+	enum doctor_known preload_there; /* the file exists in the process's root directory */
 	bool env_disabled;		 /* KFDSHIM_DISABLE=1 */
 	int64_t vram_limit;		 /* bytes per node; -1: none, or not known */
 	size_t node_count;		 /* nodes on which it has memory or queues */
 	uint32_t gpu_ids[GPU_NODES_MAX]; /* gpu_ids of those nodes */
 };
 
-/* The process that the user named, beside its struct doctor_process. */
+/* Facts about the process that the user named, in addition to its struct doctor_process. */
 struct doctor_named {
-	pid_t queried; /* number that the user gave; a thread of identity.pid if they differ */
+	pid_t queried; /* number that the user gave: identity.pid, or one of its threads */
 	struct process_identity identity; /* pid 0: no process was named, or /proc hides it */
 	char user[32];			  /* name, or "uid N" */
 	unsigned threads;		  /* number of its threads; 0: not known */
@@ -132,13 +132,13 @@ struct doctor_daemon {
 	enum doctor_known here;	 /* `pid` is a kfdschedd in kfdsched's pid namespace */
 	char version[32];
 	int64_t uptime_us, failures, suspends;
-	int64_t restarts;      /* workers before the present one, of the same daemon */
+	int64_t restarts;      /* number of earlier workers of the same daemon */
 	int64_t refused_calls; /* system calls that the daemon's own seccomp filter refused */
 	int64_t room, refused; /* room: most connections at a time; refused: number refused */
 	int64_t elsewhere;     /* clients in other pid namespaces, not in facts.processes */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* RLIMIT_NOFILE of its worker */
-	int64_t other_pid; /* if none replied: a kfdschedd that runs nevertheless; 0: none found */
+	int64_t other_pid;	      /* if no daemon replied: pid of a kfdschedd; 0: none runs */
 };
 
 struct doctor_facts {
@@ -182,7 +182,7 @@ struct doctor_facts {
 	enum doctor_known agent_works;
 	char runtime_dir[PATH_MAX];   /* directory in which shims find each other (peers.h) */
 	char runtime_problem[128];    /* "": usable */
-	bool runtime_taken;	      /* the problem is that another user has made it */
+	bool runtime_taken;	      /* the problem is that another user owns the directory */
 	int shm_error, eventfd_error; /* errno of making a sealed memfd, and an eventfd */
 	int64_t open_files;	      /* RLIMIT_NOFILE of kfdsched */
 	char rocr[PATH_MAX];	      /* file of the HSA runtime that programs load; "": none */
@@ -207,8 +207,8 @@ void doctor_process_init(struct doctor_process *process, int pid);
 const struct doctor_process *doctor_named_process(const struct doctor_facts *facts);
 /* Writes a process as "gdb (77)" into `text` and returns it; returns `unknown` for pid 0 or -1. */
 const char *doctor_name_process(char text[48], const char *name, int64_t pid, const char *unknown);
-/* Returns true if the named process has ended or is a kernel thread: it cannot be preempted and
- * need not be. */
+/* Returns true if the named process has ended or is a kernel thread, so that there is nothing to
+ * preempt. */
 bool doctor_is_dead(const struct doctor_named *named);
 
 /*
@@ -225,8 +225,8 @@ int doctor_collect_queues(struct doctor_facts *facts, const char *socket);
 
 /* ---- parts of doctor_collect(), each in a file of its own ---- */
 
-/* Runs a function in a child, because a sandbox may kill the process for it. Returns its result, 0
- * to 255; EPERM if the child was killed; -1 if it could not be tried. */
+/* Runs function() in a child, because a sandbox may kill the process that runs it. Returns the
+ * result of function(), 0 to 255; EPERM if the child was killed; -1 if it could not be tried. */
 int doctor_in_child(int (*function)(const struct doctor_facts *facts),
 		    const struct doctor_facts *facts);
 /* Collects the rights of this user and what the kernel and the container allow. */
@@ -239,8 +239,8 @@ void doctor_collect_daemon(struct doctor_facts *facts, const char *socket, json_
 /* Collects the processes from the daemon's reply (`status`, may be NULL), the driver's list and
  * /proc, and counts the compute queues of each node. */
 void doctor_collect_processes(struct doctor_facts *facts, const json_t *status);
-/* Identifies the process with number `pid`, or whose thread has it, and collects its state. Returns
- * 0 (also if /proc hides it) or -ESRCH. */
+/* Identifies the process that has pid `pid` or a thread with this number, and collects its state.
+ * Returns 0 (also if /proc hides it) or -ESRCH. */
 int doctor_collect_named(struct doctor_named *named, pid_t pid);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Collects the facts about kernel, driver and GPUs from uname, sysfs, /dev/kfd and libdrm.
  *
- * libdrm lists character devices only, so in a container those that were passed in, and under
- * kfdsim none (its render nodes are plain files), unless libkfdsim-stat.so is preloaded.
+ * libdrm lists only character devices. In a container these are the devices that were passed in.
+ * Under kfdsim it lists none, because the render nodes are plain files, unless libkfdsim-stat.so is
+ * preloaded.
  */
 #include "cli/doctor/facts.h"
 
@@ -240,8 +241,8 @@ static bool is_node(const struct doctor_facts *facts, const struct doctor_card *
 	return false;
 }
 
-/* Reads a GPU that has a render node here. Returns false if it is not one of AMD. Only PCI devices
- * have a vendor; a partition is a platform device (amdgpu_xcp_drv.c). */
+/* Reads a device of libdrm's list. Returns false if it is not a GPU of AMD with a render node here.
+ * Only PCI devices have a vendor; a partition is a platform device (amdgpu_xcp_drv.c). */
 static bool read_card(const drmDevice *device, struct doctor_card *out)
 {
 	const char *digits;
@@ -257,7 +258,7 @@ static bool read_card(const drmDevice *device, struct doctor_card *out)
 	return true;
 }
 
-/* Compares the GPUs that libdrm lists, without opening one, with the nodes. */
+/* Stores the GPUs that libdrm lists and that are not nodes of KFD. Opens no device. */
 static void collect_cards(struct doctor_facts *facts)
 {
 	drmDevicePtr devices[CARDS];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Evaluates for each level of preemption: is it the present one, is it possible, if not, why?
+ * Evaluates for each level of preemption whether it is the present one, whether it is possible, and
+ * if not, why.
  *
  * needs[] lists what each level needs: checks, whose findings prevent it, and conditions. They are
- * tried in that order until one settles the level, usually because it is not met and is the reason
- * then. A SYSTEM or NODE check that is not in the table is no obstacle to diagnose.
+ * evaluated in that order until one sets the result of the level, usually because it is not met and
+ * therefore the reason. A SYSTEM or NODE check that is not in the table is no obstacle to diagnose.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -44,7 +45,7 @@ int diagnose_priority(const struct doctor_process *p)
 static bool no(struct attempt *a, const char *advice, const char *why, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Makes the level impossible, for that reason. Returns true. */
+/* Sets the result of the level to NO, with the reason `why` and an advice. Returns true. */
 static bool no(struct attempt *a, const char *advice, const char *why, ...)
 {
 	struct doctor_finding *reason = &a->result->reason;
@@ -58,7 +59,8 @@ static bool no(struct attempt *a, const char *advice, const char *why, ...)
 	return true;
 }
 
-/* Makes the level impossible, for the reason of the present level. Returns true. */
+/* Sets the result of the level to NO, with the reason that finding "level" has for the present
+ * level. Returns true. */
 static bool no_as_line(struct attempt *a)
 {
 	return no(a, a->line->advice, "%s", a->line->found + a->line->why);
@@ -71,7 +73,8 @@ static bool yes(struct attempt *a, const char *why)
 	return true;
 }
 
-/* Settles BY_HAND for a process that the daemon knows: kfdsched sends the daemon a request. */
+/* Sets the result of BY_HAND for a process that the daemon knows, because kfdsched sends the daemon
+ * a request for it. Returns false for any other process. */
 static bool by_request(struct attempt *a)
 {
 	const struct diagnose_level *trap = &a->out->levels[LEVEL_TRAP];
@@ -87,7 +90,8 @@ static bool by_request(struct attempt *a)
 	return true;
 }
 
-/* Settles the level if the process has no working shim, which levels self, gate and weight need. */
+/* Returns false if the process has a working shim, which levels self, gate and weight need.
+ * Otherwise sets the result of the level and returns true. */
 static bool no_shim(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -112,7 +116,7 @@ static bool no_shim(struct attempt *a)
 	return no(a, RUN, "libkfdshim.so is not loaded");
 }
 
-/* Settles the level if KFDSHIM_LEVEL of the process names another level. */
+/* Sets the result to NO and returns true if KFDSHIM_LEVEL of the process names another level. */
 static bool chosen_another(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -122,7 +126,7 @@ static bool chosen_another(struct attempt *a)
 		  doctor_level_name(p->env_level));
 }
 
-/* Settles the level if the HSA runtime of the process is not enabled for debugging. */
+/* Sets the result to NO and returns true if the HSA runtime is not enabled for debugging. */
 static bool no_runtime(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -136,7 +140,7 @@ static bool no_runtime(struct attempt *a)
 		  doctor_rocr_name(name, p->rocr));
 }
 
-/* Settles the level if a debugger other than the daemon traces the process. */
+/* Sets the result to NO and returns true if a debugger other than the daemon traces the process. */
 static bool is_traced(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -150,7 +154,7 @@ static bool is_traced(struct attempt *a)
 		  p->tracer_name[0] ? p->tracer_name : "another", (long long)p->tracer);
 }
 
-/* Settles the level if there is no daemon. */
+/* Sets the result of the level to NO and returns true if there is no daemon. */
 static bool no_daemon(struct attempt *a)
 {
 	const struct doctor_daemon *daemon = &a->facts->daemon;
@@ -161,8 +165,8 @@ static bool no_daemon(struct attempt *a)
 	return no(a, "start kfdschedd as root", "no kfdschedd listens at %.120s", daemon->socket);
 }
 
-/* Settles the level if the daemon never holds the process because of its priority; the level is
- * then possible if the priority changes. */
+/* Returns true if the daemon never holds the process because of its priority. The result is then
+ * YES: the level is possible if the priority changes. */
 static bool no_priority(struct attempt *a)
 {
 	if (a->p->registered != DOCTOR_YES)
@@ -173,7 +177,8 @@ static bool no_priority(struct attempt *a)
 	       yes(a, "with a priority below 15: its present priority is the highest");
 }
 
-/* Returns true if tracing the process needs CAP_SYS_PTRACE: another user's, or not dumpable. */
+/* Returns true if tracing the process needs CAP_SYS_PTRACE, because it belongs to another user or
+ * is not dumpable. */
 static bool needs_right(const struct attempt *a)
 {
 	const struct doctor_named *named = &a->facts->named;
@@ -191,7 +196,7 @@ static bool lacks_shim(const struct attempt *a)
 	return a->p->shim == DOCTOR_NO;
 }
 
-/* Settles level trap for a process that can be traced. */
+/* Sets the result of level trap for a process that can be traced. Returns true. */
 static bool by_trap(struct attempt *a)
 {
 	bool registered = a->p->registered == DOCTOR_YES;
@@ -208,7 +213,7 @@ static bool by_trap(struct attempt *a)
 	return yes(a, why);
 }
 
-/* Settles the levels of the shim: self, gate and weight. */
+/* Sets the result of a level that the shim implements: self, gate or weight. Returns true. */
 static bool by_shim(struct attempt *a)
 {
 	if (a->p->registered != DOCTOR_YES && a->line->level == LEVEL_NONE)
@@ -219,8 +224,8 @@ static bool by_shim(struct attempt *a)
 		   a->level == LEVEL_WEIGHT ? "if KFDSHIM_LEVEL=weight or a rule selects it" : "");
 }
 
-/* Settles BY_HAND for a process that the daemon does not know: kfdsched opens a debug session
- * itself, so that the rights of the user of kfdsched count. */
+/* Sets the result of BY_HAND for a process that the daemon does not know, and returns true.
+ * kfdsched then opens a debug session itself, so that the rights of its user count. */
 static bool by_session(struct attempt *a)
 {
 	const struct doctor_facts *facts = a->facts;
@@ -257,12 +262,12 @@ enum {
 	HELD = TRAP | SHIM,
 	SESSION = TRAP | SELF | HAND,
 	TRACING = TRAP | HAND,
-	NONE = 0 /* the finding is an obstacle, and prevents no level by itself */
+	NONE = 0 /* the check's finding is an obstacle, but prevents no level */
 };
 
 static const struct need {
 	unsigned levels;
-	bool (*settles)(struct attempt *a); /* returns true if it has settled the level */
+	bool (*settles)(struct attempt *a); /* returns true if it has set the result of the level */
 	/* If settles() is NULL: the check, and the mildest verdict that prevents the level. */
 	enum doctor_check check;
 	enum doctor_verdict from;

@@ -17,7 +17,8 @@ void print_simulated(const struct doctor_facts *facts, const char *begin, const 
 		       facts->simulated_kernel[0] ? facts->simulated_kernel : "?", end);
 }
 
-/* Returns the text of a finding: of check "level" only the reason if @of_one is set. */
+/* Returns the text of a finding. If `of_one` is set, the text of check "level" is only its
+ * reason. */
 static const char *text_of(const struct doctor_finding *f, bool of_one)
 {
 	return of_one && f->check == CHECK_level ? f->found + f->why : f->found;
@@ -52,8 +53,8 @@ static bool is_alike(const struct doctor_finding *a, const struct doctor_finding
 	       strcmp(a->advice, b->advice) == 0;
 }
 
-/* Returns how many findings are like the one at `at`, itself included. 0: an earlier one is like it
- * and has already been shown for all. */
+/* Returns the number of findings that are like the one at index `at`, itself included; 0 if an
+ * earlier finding is like it, because that one was shown for all of them. */
 static unsigned count_alike(const struct doctor_findings *findings, size_t at)
 {
 	unsigned count = 0;
@@ -98,7 +99,7 @@ static void print_row(struct table *table, const struct doctor_finding *f, unsig
 	struct doctor_finding shown = *f;
 	char text[96], name[GPU_NAME_LONG];
 
-	/* The verdict above has named the process. */
+	/* The verdict above the table has named the process. */
 	if (of_one)
 		shown.pid = 0;
 	subject(text, sizeof(text), &shown, others);

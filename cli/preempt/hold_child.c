@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A child that keeps another process suspended, and the parent that watches the child. */
+/* Starts a child that keeps another process suspended, and watches the child from the parent. */
 #include "cli/preempt/hold_child.h"
 
 #include <errno.h>
@@ -41,8 +41,9 @@ static void forward(int signal)
 	kill(acting, signal);
 }
 
-/* Returns true if the signal is ignored and must stay so: SIGHUP, because nohup has set that on
- * purpose. Not SIGINT: a shell ignores it for every command that is started with &. */
+/* Returns true if the signal must stay ignored: SIGHUP if it is ignored now, because nohup has set
+ * that on purpose. An ignored SIGINT is handled, because a shell ignores it for every command that
+ * is started with &. */
 static bool is_unwanted(int signal)
 {
 	struct sigaction now;
@@ -120,7 +121,7 @@ int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int 
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	code = await(end);
-	/* Forward no more signals: another process may get the child's number from now on. */
+	/* Forward no more signals, because another process may get the child's pid from now on. */
 	for (size_t i = 0; i < ENDING; i++)
 		if (!is_unwanted(ending[i]))
 			sigaction(ending[i], &old[i], NULL);
@@ -145,7 +146,8 @@ const char *hold_child_errmsg(enum hold_child_end end)
 
 #define ENDED "the process has ended"
 
-/* Reads signals. SIGCHLD: the process may have stopped or ended; others request the end. */
+/* Reads the signals that have arrived. SIGCHLD: the process may have stopped or ended. Any other
+ * signal requests the end. */
 static void take_signals(struct session *session)
 {
 	struct signalfd_siginfo info;
@@ -158,8 +160,8 @@ static void take_signals(struct session *session)
 	}
 }
 
-/* Answers the runtime and suspends new queues. A hang-up of the fd means that the
- * session has ended. */
+/* Handles events of the debug session: answers the runtime and suspends new queues. A hang-up of
+ * the fd means that the session has ended. */
 static void take_events(struct session *session, short revents)
 {
 	bool enabled = true;
@@ -208,10 +210,10 @@ void session_wait_us(struct session *session, double us)
 	}
 }
 
-/* Reports why the session could not be opened. Another debugger on the process, or a missing right
- * to trace it, makes it impossible here (CLI_IMPOSSIBLE). If a session exists that libkfdshim.so
- * can have opened on its own process, as it does where no daemon runs, the message explains how to
- * get it out of the way. */
+/* Reports why the session could not be opened. Returns the exit code: CLI_IMPOSSIBLE, for example
+ * if another debugger has the process or the right to trace it is missing, or CLI_FAILED. If the
+ * session that exists may be that of libkfdshim.so on its own process, as without a daemon, the
+ * message explains how to end it. */
 static int refused(const struct cli_command *cmd, pid_t pid, int error, const char *reason)
 {
 	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&

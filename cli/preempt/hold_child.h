@@ -36,21 +36,21 @@ void *hold_child_memory(size_t bytes);
 /*
  * Runs act() in a child process and waits until the child ends.
  *
- * signals (argument of act()): a non-blocking signalfd, owned by the child. SIGCHLD in it
- * means that a process that the child traces may have stopped. On every other signal in it
- * (SIGINT, SIGTERM, SIGHUP, SIGQUIT) act() has to finish early and return. Ctrl-Z (SIGTSTP)
- * is blocked in the child and has no effect, so that the target is not kept suspended.
+ * signals (argument of act()): a non-blocking signalfd, owned by the child. SIGCHLD in it means
+ * that a process that the child traces may have stopped. On every other signal in it (SIGINT,
+ * SIGTERM, SIGHUP, SIGQUIT) act() has to finish early and return. Ctrl-Z (SIGTSTP) is blocked in
+ * the child and has no effect, so that the target is not kept suspended.
  *
- * Returns what act() returned, which has to be below 256, or CLI_FAILED:
- *   no child could be started: a line was printed, and *end is HOLD_CHILD_RETURNED;
- *   the child was ended by a signal: *end is HOLD_CHILD_KILLED or HOLD_CHILD_STOPPED.
- * The handlers that forward signals to the child stay installed after the return.
+ * Returns what act() returned, which has to be below 256, or CLI_FAILED: no child could be started:
+ * a line was printed, and *end is HOLD_CHILD_RETURNED; the child was ended by a signal: *end is
+ * HOLD_CHILD_KILLED or HOLD_CHILD_STOPPED. The earlier handlers of the signals that are forwarded
+ * to the child are restored.
  */
 int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int signals),
 		   void *context, enum hold_child_end *end);
 
-/* Returns why the child delivers no more results, as the beginning of a message: "it was killed in
- * its work". The text is static. */
+/* Returns why the child delivers no more results, as the beginning of a message: "the child that
+ * holds the process was killed". The text is static. */
 const char *hold_child_errmsg(enum hold_child_end end);
 
 /* ---- the debug session of the child ---- */
@@ -71,8 +71,8 @@ struct session {
 	int signals;
 	double opening_us; /* duration of the first suspend; NAN: there was no queue */
 	bool interrupted;  /* a signal requested the end */
-	/* NULL, or why nothing is left to act on (the process or the session has
-	 * ended). Static text. */
+	/* Why the process is not held any more (it or the session has ended), as static text; NULL:
+	 * it is. */
 	const char *gone;
 	/* 0, or the negative errno of the failed suspend of a queue that was created while the
 	 * process was suspended. */

@@ -14,8 +14,8 @@
 #include "common/parse.h"
 #include "common/policy.h"
 
-/* Reads a node. Accepts any name of a GPU of this machine, or the gpu_id of another one, because
- * the daemon can have nodes that are not visible here. */
+/* Parses a node: any name of a GPU of this machine, or a gpu_id, because the daemon can have nodes
+ * that are not visible here. Returns false if `text` is neither. */
 static bool read_node(const char *text, unsigned *out)
 {
 	uint64_t n;
@@ -29,7 +29,8 @@ static bool read_node(const char *text, unsigned *out)
 	return true;
 }
 
-/* Reads a share of 1 to 99 percent: "share=20" or "share=20%". */
+/* Parses "share=20" or "share=20%", a share of 1 to 99 percent. Returns false if it is
+ * malformed. */
 static bool read_share(const char *text, unsigned *percent)
 {
 	char *end;
@@ -43,8 +44,8 @@ static bool read_share(const char *text, unsigned *percent)
 	return *end == '\0' && *percent > 0;
 }
 
-/* Extracts {"default": ..., "nodes": [...]} from the daemon's status, with the given node only if
- * gpu_id is not 0. */
+/* Extracts {"default": ..., "nodes": [...]} from the daemon's status; with only that node if gpu_id
+ * is not 0. */
 static json_t *select_policies(const json_t *status, unsigned gpu_id)
 {
 	static const char *const keys[] = {"gpu_id", "policy", "share_percent"};
@@ -115,7 +116,8 @@ static int set(const struct control_req *req, unsigned gpu_id, const char *name,
 						json_number(share, share)));
 }
 
-/* Sets the policy that the words of the command line name: [NODE] POLICY. `word` ends with NULL. */
+/* Carries out the words of the command line, [NODE] [POLICY [share=PERCENT]]: sets the policy, or
+ * shows the present ones if POLICY is missing. `word` ends with NULL. Returns the exit code. */
 static int apply(const struct control_req *req, const char *const *word)
 {
 	enum policy policy;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * kfdsched preempt: suspends and resumes a process a number of times and prints how long each
- * operation took. If a daemon knows the process, the daemon does it by leases. The work is done in
- * a child (hold_child.h), so that the process runs on however this command ends.
+ * operation took. If a daemon knows the process, the daemon suspends it, by leases (suspensions
+ * that end with their fd). The work is done in a child (hold_child.h), so that the process runs on
+ * however this command ends.
  */
 #include "cli/preempt/preempt.h"
 
@@ -31,7 +32,8 @@
 #define TIMES 100u
 #define TIMES_MAX 100000
 #define HOLD_US 100e3
-#define HOLD_MAX_US 30e6 /* frameworks kill a training of which a rank stands still for longer */
+#define HOLD_MAX_US                                                                                \
+	30e6 /* frameworks kill a training if one of its ranks makes no progress for longer */
 #define PAUSE_US 500e3
 #define PAUSE_MAX_US 600e6
 #define STRESS_TIMES 1000u
@@ -134,7 +136,8 @@ static void add(struct preempt_online *online, uint64_t begin_ns, uint64_t end_n
 		return;
 	}
 	online->list[online->count] = (struct preempt_request){begin_ns, end_ns};
-	/* The child can be killed at any time: an entry is counted when it is complete. */
+	/* Count the entry only now that it is complete, because this process can be killed at any
+	 * time. */
 	__atomic_store_n(&online->count, online->count + 1, __ATOMIC_RELEASE);
 }
 
@@ -168,7 +171,7 @@ static void online_stop(struct preempt_online *online)
 /*
  * Starts the process that makes the requests, and waits for the end of the first one, so that its
  * one-time costs do not count. *out lies in shared memory that is never unmapped. Returns
- * CLI_GO_ON, or the exit code; no process runs then.
+ * CLI_GO_ON. After an error returns the exit code, and the process does not run.
  */
 static int online_start(const char *command, struct preempt_online **out)
 {
@@ -273,9 +276,9 @@ static int read_options(int argc, char **argv, struct preempt_options *out)
 	return options_read(&cmd_preempt, argc, argv, options);
 }
 
-/* Fills the job from the options, without a limit of slow suspends on a simulated GPU. That shares
- * the CPU with this command, so the durations of its suspends depend on the load of the machine,
- * and a slow suspend does not make a driver reset the GPU. */
+/* Fills the job from the options. On a simulated GPU there is no limit of slow suspends, because
+ * the simulation shares the CPU with this command: the durations of suspends depend on the load of
+ * the machine, and a slow suspend does not make a driver reset the GPU. */
 static void set_up(const struct preempt_options *options, struct preempt_job *job)
 {
 	job->simulated = access(SIMULATION_PATH, F_OK) == 0;
@@ -302,7 +305,7 @@ static bool confirms(void)
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* Before a debug session is opened on a real GPU, the user has to agree: on the terminal, or by
+/* Asks the user to agree before a debug session is opened on a real GPU: on the terminal, or by
  * --yes if there is none. Returns CLI_GO_ON or the exit code. */
 static int consent(const struct preempt_options *options, const struct preempt_job *job)
 {

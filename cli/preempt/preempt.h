@@ -26,8 +26,8 @@ struct preempt_job {
 	 * knows the process, and kfdsched suspends it by a debug session of its own. */
 	pid_t daemon_pid;
 	bool simulated;
-	/* Shell command of a request, which runs all the time. A pause then also precedes the first
-	 * round. NULL: none. */
+	/* Shell command of a request, which is repeated during the whole measurement; a pause then
+	 * precedes the first round, too. NULL: none. */
 	const char *online;
 	const char *socket;
 };
@@ -40,13 +40,13 @@ struct preempt_request {
 
 /* Runs of job->online, in memory shared with the process that makes them. */
 struct preempt_online {
-	pid_t pid; /* of that process, which leads a process group; 0: it has ended */
-	/* True when the first run is over, which is not in the list; `status` is that of
+	pid_t pid; /* of the process that makes them, a group leader; 0: it has ended */
+	/* True when the first run is over. It is not in the list; first_status is its status from
 	 * waitpid(2). */
 	bool begun;
 	int first_status;
 	unsigned count, failed;
-	unsigned left_out;			       /* succeeded, but the list was full */
+	unsigned left_out; /* runs that succeeded when the list was full */
 	struct preempt_request list[PREEMPT_REQUESTS]; /* `count` entries, in order of time */
 };
 
@@ -73,9 +73,9 @@ bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
 void preempt_progress(const struct preempt_job *job, const struct preempt_result *result);
 
 /*
- * Runs the whole job: by leases of the daemon if job->daemon_pid is set, else by a debug session of
- * kfdsched's own. The process runs again when it returns. `signals`: the signalfd of
- * hold_child_run().
+ * Runs all rounds: by leases of the daemon (suspensions that end with their fd) if job->daemon_pid
+ * is set, else by a debug session of kfdsched's own. The process is not suspended any more after
+ * the return. `signals`: the signalfd of hold_child_run().
  *
  * Returns CLI_GO_ON if *result has the outcome (also an incomplete one, see `problem`), or the exit
  * code if nothing could be done, which was then reported in one line on stderr.

@@ -41,7 +41,8 @@ static void sum_up(struct preempt_times *times)
 	times->max = quantile(times, 1);
 }
 
-/* Return when the driver began to suspend the process in a round, and when it had resumed it. */
+/* off_ns() returns when the driver began to suspend the process in a round, on_ns() when the driver
+ * had resumed it; CLOCK_MONOTONIC. */
 static double off_ns(const struct preempt_round *round)
 {
 	return (double)round->held_ns - 1e3 * round->suspend_us;
@@ -54,8 +55,8 @@ static double on_ns(const struct preempt_round *round)
 
 /* Sorts the requests into those within a hold, those outside of holds, and those that overlap a
  * suspend or resume. The lists of requests and of rounds are in order of time, so one pass
- * suffices. What began after the last round is not counted, because a round that has failed can
- * have followed. */
+ * suffices. Requests that began after the last round are not counted, because a failed round can
+ * have followed it. */
 static void place_requests(const struct preempt_result *result, struct preempt_stats *out)
 {
 	const struct preempt_online *online = result->online;
@@ -443,7 +444,8 @@ static void grid(FILE *out, const struct svg_scale *scale)
 	}
 }
 
-/* Draws a step for each round; of more than POINTS rounds, a step for POINTS ranks. */
+/* Draws a cumulative distribution: a step for each value, or POINTS steps if there are more
+ * values. */
 static void curve(FILE *out, const struct svg_scale *scale, const char *name,
 		  const struct preempt_times *times)
 {

@@ -163,8 +163,8 @@ static bool once_by_daemon(struct act *act)
 {
 	int fd = kfdsched_hold(act->k, act->job->target.pid);
 
-	/* Check this after the request, too: if the process has ended meanwhile, the lease may be
-	 * on another process with the same pid, which must not stay suspended. */
+	/* Check this after the request: if the process has ended meanwhile, the lease may be on
+	 * another process with the same pid, which must not stay suspended. */
 	if (has_ended(act)) {
 		if (fd >= 0)
 			close(fd);

@@ -25,11 +25,12 @@
 #include "common/clock.h"
 #include "common/wait.h"
 
-/* Tries until a restarted daemon accepts a held process again, and time between them: 3 s. */
+/* How often the lease is requested again from a restarted daemon, and the time between two tries: 3
+ * s in total. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000
 
-/* Takes the lease again after the connection was lost, because possibly only the daemon's worker
+/* Requests the lease again after the connection was lost, because possibly only the daemon's worker
  * was restarted. Returns the fd of the lease or a negative errno. */
 static int hold_again(const struct control_req *req, const struct target_process *target)
 {
@@ -58,8 +59,8 @@ static json_t *by_daemon(json_t *seconds)
 	return json_pack("{so sb sn}", "seconds", seconds, "by_daemon", 1, "queues");
 }
 
-/* Keeps the lease until another command resumes the process, the process ends, or
- * this command ends. */
+/* Keeps the lease until another command resumes the process, the process ends, or this command
+ * ends. Returns the exit code. */
 static int hold(const struct control_req *req, const struct target_process *target, int fd)
 {
 	int rc = 0;
@@ -303,8 +304,8 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
 	return code;
 }
 
-/* Suspends some queues of a process. Not possible for a process of the daemon: its leases are for
- * whole processes, and a process can have only one debug session, which is the daemon's. */
+/* Suspends some queues of a process. This is not possible for a process that the daemon knows,
+ * because a lease is for a whole process, and the process's only debug session is the daemon's. */
 static int some_queues(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct target_process target;
