@@ -22,8 +22,7 @@
 
 /* The GPU's counters are read TIME_BEGIN_NS after the window's beginning and TIME_END_NS before its
  * end. simulation.json may be up to SIMULATION_LAG_MS old, so the first reading waits until it
- * covers the window's beginning. The second is early because the clients end at the window's
- * end. */
+ * covers the window's beginning. The second is early because clients end with the window. */
 #define TIME_BEGIN_NS ((SIMULATION_LAG_MS + 50) * MS)
 #define TIME_END_NS (50 * MS)
 

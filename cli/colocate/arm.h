@@ -27,7 +27,7 @@
 #include "cli/util/command.h"
 #include "cli/util/subprocess.h"
 
-/* The directory that the shims of arm peers make in arm_setup.directory, their XDG_RUNTIME_DIR. */
+/* Directory that the shims of arm peers create in arm_setup.directory (as XDG_RUNTIME_DIR). */
 #define ARM_PEERS_DIR "kfdshim"
 
 /* Arguments of arm_run(), all borrowed from the caller until it returns. */

@@ -160,8 +160,7 @@ int arm_start_clients(struct window *window)
 {
 	int rc = 0;
 
-	/* Start one client at a time, so that their order does not depend on the machine's
-	 * timing. */
+	/* Start one client at a time, so that their order does not depend on timing. */
 	for (unsigned i = 0; rc == 0 && i < window->count; i++) {
 		rc = start_client(window, &window->clients[i]);
 		if (rc == 0)
@@ -259,7 +258,7 @@ int arm_set_stats(struct window *window, struct colocation *run)
 	return rc;
 }
 
-/* ---- clients without a daemon, by the files of their shims (shim/links/peers.h) ---- */
+/* ---- clients without a daemon, detected by the files of their shims (shim/links/peers.h) ---- */
 
 /* Returns true if the directory has the shared memory of process `pid`, "PID-START.lane". */
 static bool has_shm(DIR *directory, pid_t pid)

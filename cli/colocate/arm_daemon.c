@@ -86,8 +86,7 @@ static bool all_registered(const struct window *window, const json_t *status, ch
 }
 
 /* Returns true if all clients can be scheduled: the daemon has them (all_registered()), or in arm
- * peers, where there is no daemon, their shims share a directory. Otherwise writes why not into
- * `reason`. */
+ * peers, where there is no daemon, their shims share a directory. Otherwise writes the `reason`. */
 static bool all_there(const struct window *window, char *reason, size_t size)
 {
 	json_t *status;

@@ -236,8 +236,7 @@ static int make_dir(struct arm_setup *setup, size_t longest)
 	return CLI_DONE;
 }
 
-/* Reads the facts of the simulation into `run`. If there is no simulation.json, the GPU is
- * hardware. */
+/* Reads the facts of the simulation into `run`. Without simulation.json the GPU is hardware. */
 static int read_simulation(struct colocation *run)
 {
 	struct simulation simulation;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clairvoyant scheduler: the upper bound to which the result of the real scheduler is compared. If
- * a scheduler knew all arrivals and service times in advance, which share of its throughput alone
- * could an offline process keep beside the given requests, and which latencies would these requests
- * have? Pure, but for request_list_read().
+ * Computes the result of a clairvoyant scheduler, which knows all arrivals and service times in
+ * advance: the share of its throughput alone that an offline process keeps beside the given
+ * requests, and the latencies of these requests. It is the upper bound to which the result of the
+ * real scheduler is compared. Pure, but for request_list_read().
  *
  * The model: one node; one server that serves the requests in the order of their arrival; one
  * offline process that always has work, and does not run while a request is served.
  *
- *   - The gap between the end of a request and the next arrival is given to the offline process if
- *     the gap is longer than the cost of a resume, which is subtracted from it.
- *   - The request after such a gap begins later by the cost of a suspend. This delay propagates: to
- *     the requests that wait behind it, and to the gap that becomes shorter.
+ * - The gap between the end of a request and the next arrival is given to the offline process if
+ * the gap is longer than the cost of a resume, which is subtracted from it. - The request after
+ * such a gap begins later by the cost of a suspend. This delay propagates: to the requests that
+ * wait behind it, and to the gap that becomes shorter.
  *
  * The rule ignores that the next gap becomes shorter. For Poisson arrivals the best threshold,
  * found by trying, gives at most 2 % more of the share.
@@ -59,8 +59,7 @@ struct possible_request {
 struct possible_costs {
 	/* Cost of a suspend (runlist update and save): from the arrival until the node is free. */
 	double suspend_us;
-	/* Cost of a resume (runlist update and restore): from the end of a request until offline
-	 * work runs. */
+	/* Cost of a resume (runlist update, restore): from a request's end until offline runs. */
 	double resume_us;
 };
 

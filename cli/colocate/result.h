@@ -130,12 +130,12 @@ enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_EVALUATED };
 
 struct result_verdict {
 	enum validity validity;
-	char reason[256]; /* empty: the run is valid; else why it is not valid, or not judged */
+	char reason[256]; /* why the run is not valid, or not evaluated; empty: it is valid */
 	double save_us, restore_us; /* medians that kfdsim charged in the arms that preempt */
 	double doorbell_p50_us, doorbell_p99_us; /* wall */
-	/* The latency floor of the arms with the shim: the P99 of arm alone, plus 2 bounces and a
-	 * save where the driver preempts; 2, because a request that arrives just as a resume begins
-	 * waits for that update, too. */
+	/* The latency floor of the arms with the shim: the P99 of arm alone, plus 2 bounces
+	 * (runlist updates) and a save if the driver preempts; 2, because a request that arrives
+	 * just as a resume begins waits for that update, too. */
 	double floor_us[ARM_COUNT];
 	double bound[ARM_COUNT]; /* P99 / floor */
 	/* Offline throughput relative to arm alone; 1: equal. */
@@ -164,8 +164,7 @@ const struct online_stats *client_online(const struct colocation *run, const str
 const struct offline_stats *client_offline(const struct colocation *run,
 					   const struct arm_stats *arm, unsigned i);
 
-/* Returns the steps of offline client `i` in an arm relative to its steps in arm alone; NAN if not
- * known. */
+/* Returns offline client `i`'s steps in an arm relative to those in arm alone; NAN if not known. */
 double client_of_alone(const struct colocation *run, enum arm arm, unsigned i);
 
 /* Computes arm->online from arm->online_of. `requests`: the request times of each client, read only

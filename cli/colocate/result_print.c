@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Text output of a colocate run: its tables and sentences. */
+/* Prints the result of a colocate run as text: tables and sentences. */
 #include <math.h>
 #include <string.h>
 

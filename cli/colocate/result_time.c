@@ -24,8 +24,8 @@ static int read_ns(const json_t *object, const char *key, uint64_t *ns)
 	return 0;
 }
 
-/* Adds the time of an entry in the GPU's list of processes to *out if its pid is in `pids`. Returns
- * 0 or -EINVAL. */
+/* Adds the time of an entry in a GPU's list of processes if its pid is in `pids`. Returns 0 or
+ * -EINVAL. */
 static int read_process(const json_t *process, const pid_t *pids, unsigned n, struct time_gpu *out)
 {
 	json_int_t pid = json_integer_value(json_object_get(process, "pid"));
@@ -151,8 +151,7 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 	from = &earlier->gpus[i];
 	to = &later->gpus[i];
 	unknown = from->process_unknown || to->process_unknown;
-	/* Leave the shares unknown if a process has ended, or the daemon did not report its
-	 * hold-over. */
+	/* If a process has ended, or the daemon reported no hold-over, all stays unknown. */
 	if (isnan(held_over_us) ||
 	    (!unknown && (to->process_ns < from->process_ns || to->processes < from->processes)))
 		return;

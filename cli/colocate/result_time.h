@@ -66,11 +66,10 @@ struct time_reading {
 	unsigned n_gpus; /* 0: the GPUs are not known */
 	struct time_gpu {
 		uint64_t ns[TIME_PARTS];
-		/* Time in which work of the processes that were given to time_read() ran: the sum
-		 * of their parts. */
+		/* Sum of the times in which work of the processes of time_read() ran. */
 		uint64_t process_ns;
 		unsigned processes;   /* number of entries that process_ns adds up */
-		bool process_unknown; /* there are too many processes for such counters */
+		bool process_unknown; /* too many processes: the file has no such counters */
 	} gpus[TIME_GPUS];
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Decodes the values of a run, evaluates whether they are valid, and writes them as JSON
- * (result.h). */
+/* Decodes the values of a run, evaluates their validity, and writes them as JSON (result.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +11,7 @@
 
 /* Largest share of the online P50 that the doorbell delay, which kfdsim itself causes, may have. */
 #define DOORBELL_SHARE 0.05
-#define HOST_SHARE 2.0 /* limit of the P50 alone, relative to explained_us() */
+#define HOST_SHARE 2.0 /* limit of the P50 in arm alone, relative to explained_us() */
 
 int result_online(const json_t *replay, struct online_stats *out)
 {
@@ -66,9 +65,9 @@ double result_hist_median_us(const struct hist *h)
 	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
 }
 
-/* Returns the P50 alone that the GPU explains, in us: the mean time in the system of an M/D/1 queue
- * (Poisson arrivals, one server) with this load, and with the GPU time of the trace as the service
- * time. Arrivals at fixed distances wait less. */
+/* Returns the P50 in arm alone that the GPU explains, in us: the mean time in the system of an
+ * M/D/1 queue (Poisson arrivals, one server) with this load, and with the GPU time of the trace as
+ * the service time. Arrivals at fixed distances wait less. */
 static double explained_us(const struct online_stats *alone)
 {
 	double busy = fmin(alone->gpu_busy_ratio, 0.95);
@@ -107,9 +106,9 @@ static void evaluate_client(const struct colocation *run, unsigned i, struct res
 		snprintf(whose, sizeof(whose), " of %s", run->online_clients.traces[i]);
 	quantity_us(p50, alone->p50_us);
 	/* The doorbell delay alone does not show that the machine kept up, because kfdsim has
-	 * precedence over the workloads and can be prompt while they are late. So the P50 is
-	 * compared with explained_us(), except for bursts, whose requests wait for each other
-	 * on any machine. */
+	 * precedence over the workloads and can be prompt while they are late. So the P50 in arm
+	 * alone is compared with explained_us(), except for bursts, whose requests wait for each
+	 * other on any machine. */
 	if (isnan(alone->p50_us))
 		refuse(out,
 		       "the doorbell delay is compared with the online P50 alone%s, and no request "
@@ -130,9 +129,9 @@ static void evaluate_client(const struct colocation *run, unsigned i, struct res
 		       100 * DOORBELL_SHARE, whose, p50);
 }
 
-/* Sets validity and reason. A run is not valid if online does not keep up even alone, or if
- * kfdsim reports no doorbell; in real time under kfdsim the machine must have been fast enough,
- * too, which arm alone shows. */
+/* Sets validity and reason. A run is not valid if online does not keep up even alone, or if kfdsim
+ * reports no doorbell. Under kfdsim in real time it is also not valid if the values of arm alone
+ * show that the machine was too slow. */
 static void evaluate_validity(const struct colocation *run, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
@@ -156,7 +155,7 @@ static void evaluate_validity(const struct colocation *run, struct result_verdic
 }
 
 /* Computes the floor of an arm (floor_us in result.h), and its P99 relative to that floor. On
- * hardware the costs of a bounce are not known. */
+ * hardware the costs of a runlist update are not known. */
 static void find_floor(const struct colocation *run, enum arm arm, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE], *stats = &run->arms[arm];

@@ -41,7 +41,7 @@ struct job {
 	char replay[PATH_MAX], trace[PATH_MAX];
 };
 
-/* Finds a trace in traces/ of the build, or where an installation has it. */
+/* Finds a trace in traces/ of the build, or in the installation. Returns 0 or -ENOENT. */
 static int find_trace(const char *name, char path[PATH_MAX])
 {
 	static const char *const dirs[] = {"traces", "../share/kfdshim/traces"};
@@ -181,8 +181,8 @@ static bool all_have_ended(const struct ranks *ranks)
 	return true;
 }
 
-/* Waits for the end of all ranks. Returns the exit code of the first one that failed. After a
- * signal all are ended, and none has failed. */
+/* Waits for the end of all ranks. Returns the exit code of the first one that failed. A signal ends
+ * all of them, and the exit code is then CLI_DONE. */
 static int wait_for_all(struct ranks *ranks)
 {
 	int rc = 0, code = CLI_DONE;

@@ -34,8 +34,7 @@ static bool usage_is_choice(const char *value)
 }
 
 /* Reads the next word of *line into `text`, without its brackets and dots. Sets *closed if a
- * bracket ends with this word, so that the next word is not its value. Returns false at the end of
- * the line. */
+ * bracket ends with this word, so the next word is not its value. Returns false at the end. */
 static bool next_word(const char **line, char text[USAGE_TEXT], bool *closed)
 {
 	size_t n = 0;
@@ -134,7 +133,7 @@ static int parse(const struct cli_command *cmd, struct usage *usage)
 
 struct shell {
 	const char *before; /* expression for the word before the one under the cursor */
-	/* Writes the shell code that completes a value of `kind`; `value` is its text in the usage
+	/* Writes shell code that completes a value of `kind`; `value`: its text in the usage
 	 * line. */
 	void (*offer)(enum kind kind, const char *value, FILE *out);
 };

@@ -56,8 +56,7 @@ static bool goes_on(const char *end, bool block)
 	return end[0] == '\n' && end[1] != '\0' && end[1] != '\n' && is_block(end + 1) == block;
 }
 
-/* Writes the paragraph or indented block that begins at `text`. Returns where the next one
- * begins. */
+/* Writes the paragraph or indented block at `text`. Returns where the next one begins. */
 static const char *piece(const char *text, FILE *out)
 {
 	bool block = is_block(text);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Writes the JSON schemas and docs/reference/json.md from the descriptions of the commands' output
- * (cli/output/fields.h). */
+/* Writes JSON schemas and docs/reference/json.md from the descriptions of the commands' output. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,8 +34,7 @@ static void add_inner(struct objects *objects, const struct field *object)
 	}
 }
 
-/* Calls print() for each key of the object, also for those that a FIELD_BASE adds to it. *n counts
- * the keys so far. */
+/* Calls print() for each key, including those of a FIELD_BASE. *n counts the keys so far. */
 static void each_key(const struct field *object, FILE *out, unsigned *n,
 		     void (*print)(const struct field *f, FILE *out, unsigned n))
 {

@@ -23,8 +23,7 @@ enum doctor_check {
 
 enum doctor_scope { DOCTOR_SYSTEM, DOCTOR_NODE, DOCTOR_PROCESS, DOCTOR_NAMED };
 
-/* MISSING: preemption is not possible. WARNING: preemption is worse, or may be impossible for some
- * processes. */
+/* MISSING: no preemption is possible. WARNING: it is worse, or impossible for some processes. */
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_MISSING, DOCTOR_CANNOT_KNOW };
 
 struct doctor_finding {
@@ -54,8 +53,7 @@ enum doctor_scope doctor_check_scope(enum doctor_check check);
 const char *doctor_scope_name(enum doctor_scope scope);
 
 /* Runs the checks and stores their findings in *out. If facts->chosen_pid is set, these are the
- * findings about that process, and the WARNING and MISSING findings about the machine and its
- * GPUs. */
+ * findings about that process, and the WARNING and MISSING ones about the machine and its GPUs. */
 void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
 /* Returns true if processes can be preempted on this machine: no finding is MISSING. */
@@ -64,12 +62,10 @@ bool doctor_usable(const struct doctor_findings *findings);
 const struct doctor_finding *doctor_find(const struct doctor_findings *findings,
 					 enum doctor_check check);
 
-/* Writes the name of a GPU version, such as "gfx90a", into `text` and returns it; "" for a version
- * that is not known. */
+/* Writes the name of a GPU version, such as "gfx90a", or "" if not known. Returns `text`. */
 const char *doctor_gfx_name(char text[16], int64_t gfx_target_version);
 /* Writes the release of the HSA runtime in `file` into `text` and returns it: "6.1.2", derived from
- * the file's name (.../libhsa-runtime64.so.1.13.0). If the release is not known, writes the file's
- * name. */
+ * the file's name (.../libhsa-runtime64.so.1.13.0). If it is not known, writes the file's name. */
 const char *doctor_rocr_name(char text[64], const char *file);
 /* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself:
  * those before ROCm 6, as far as known. */
@@ -131,8 +127,7 @@ void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char
 void finding_advise(struct doctor_run *run, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Type of the parameter `subject` of check_NAME() for each scope; for SYSTEM it is that of the
- * facts. */
+/* Type of the parameter `subject` of check_NAME(), by scope; for SYSTEM it is that of the facts. */
 #define DOCTOR_SUBJECT_SYSTEM struct doctor_facts
 #define DOCTOR_SUBJECT_NODE struct doctor_node
 #define DOCTOR_SUBJECT_PROCESS struct doctor_process

@@ -29,8 +29,7 @@ static void advise_tracer(struct doctor_run *c, const struct doctor_process *p)
 		       p->tracer_name[0] ? p->tracer_name : "its tracer", (long long)p->tracer);
 }
 
-/* Adds the finding "level", and stores in it the level and the offset at which the reason
- * begins. */
+/* Adds the finding "level", with the level and the offset at which the reason begins. */
 static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum doctor_level level,
 		       const char *why)
 {
@@ -44,8 +43,8 @@ static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum d
 	line->why = strlen(comm) + strlen(": ") + strlen(name) + strlen(separator);
 }
 
-/* Returns true if the daemon gives a reason without a code that is known here: that daemon is of an
- * earlier version, without codes, or of a later one. */
+/* Returns true if kfdsched does not know the code of the daemon's reason, because the daemon is of
+ * an earlier version, without codes, or of a later one. */
 static bool is_unknown(const struct reason *reason)
 {
 	return reason->code == REASON_NONE && reason->text[0];
@@ -109,8 +108,7 @@ static void check_registered(struct doctor_run *c, const struct doctor_process *
 	}
 }
 
-/* Returns the reason why the dynamic linker cannot preload the shim into the process; NULL if no
- * such reason is known. */
+/* Returns why the dynamic linker cannot preload the shim into the process; NULL: not known. */
 static const char *no_preload(const struct doctor_process *p)
 {
 	if (p->set_id == DOCTOR_YES)
@@ -143,8 +141,7 @@ static void check_bare(struct doctor_run *c, const struct doctor_process *p)
 	const char *why = no_preload(p);
 	char text[256];
 
-	/* The daemon can hold a process without the shim once it is tagged: given a priority by an
-	 * operator. */
+	/* The daemon can hold a process without the shim once an operator has set its priority. */
 	find_level(c, DOCTOR_WARNING, LEVEL_NONE, why ? why : not_preloaded(p, text));
 	if (p->other_class == DOCTOR_YES)
 		finding_advise(c, "use a 64-bit program");
@@ -271,8 +268,7 @@ static void find_paused(struct doctor_run *c, const struct doctor_named *named)
 	char file[224];
 
 	finding_add(c, DOCTOR_WARNING, "its cgroup is frozen, so none of its threads runs");
-	/* The advice has no quotes around the command, because shell_word() adds quotes of its
-	 * own. */
+	/* The advice does not quote the command, because shell_word() adds quotes of its own. */
 	if (named->thaw[0] && shell_word(file, sizeof(file), named->thaw))
 		finding_advise(c, "thaw it: 'docker unpause', or as root: echo 0 > %s", file);
 	else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The diagnosis as text (the verdict, its grounds, and what to do), and as JSON. */
+/* Prints the diagnosis as text (the verdict, its grounds, and what to do), or returns it as
+ * JSON. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,8 +254,7 @@ static json_t *story_json(const struct doctor_facts *facts, const struct diagnos
 		other_json(facts->named.parent, facts->named.parent_name), "tracer",
 		other_json(p->tracer, p->tracer_name));
 
-	/* Replace tracer_pid, which can be the number of a thread, by `tracer`, which has the
-	 * process. */
+	/* Replace tracer_pid, which can be a thread, by `tracer`, which has the process. */
 	json_object_del(process, "tracer_pid");
 	json_object_update_missing(process, more);
 	json_decref(more);

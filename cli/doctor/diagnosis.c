@@ -2,7 +2,7 @@
 /*
  * Evaluates the facts about one process, and composes the verdict and its grounds.
  *
- * The steps use the results of the steps before them: state, queues, GPU use, runtime, doctor's
+ * Each step uses the results of the steps before it: state, queues, GPU use, runtime, doctor's
  * findings, levels (levels.c), verdict. The findings are reduced to obstacles last, because the
  * levels and the verdict also refer to findings that are not obstacles.
  */
@@ -233,11 +233,11 @@ static void format_verdict(const struct doctor_facts *facts, struct diagnosis *o
 static bool is_repeated(const struct doctor_process *p, const struct diagnosis *out,
 			const struct doctor_finding *f)
 {
-	/* The GPU allows one debug session. A process that has this session has no obstacle. For
-	 * any other process, finding "session" names the process that has it. */
+	/* Leave out the warning that the GPU allows one debug session if the process has that
+	 * session, or if finding "session" names the process that has it. */
 	if (f->check == CHECK_debugging && f->verdict == DOCTOR_WARNING)
 		return doctor_has_session(p) || doctor_find(&out->findings, CHECK_session);
-	/* Finding "level" is repeated if the process can be preempted at some level and another
+	/* Leave out finding "level" if the process can be preempted at some level, and another
 	 * finding, which has a line of its own, is the reason against level trap. */
 	return f->check == CHECK_level && out->levels[LEVEL_TRAP].reason.check != DOCTOR_CHECKS &&
 	       out->preemptible == DOCTOR_YES;

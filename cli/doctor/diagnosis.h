@@ -26,8 +26,8 @@ const char *diagnose_can_name(enum diagnose_can can); /* "no", "yes", "now", "-"
 struct diagnose_level {
 	enum diagnose_can can;
 	/* Uses only these members. found: the reason or condition, or ""; advice: the remedy if
-	 * `can` is NO; check: the check whose finding prevents the level, or DOCTOR_CHECKS if it is
-	 * not a single one. */
+	 * `can` is NO; check: the check that prevents the level, DOCTOR_CHECKS if no single one
+	 * does. */
 	struct doctor_finding reason;
 };
 /* Index in levels[] of the result for 'kfdsched suspend' and 'preempt': whether these commands can

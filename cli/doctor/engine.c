@@ -145,8 +145,7 @@ void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out)
 			run_check(run);
 	if (!facts->chosen_pid)
 		return;
-	/* Add the findings about the machine and its GPUs, but keep only warnings and missing
-	 * ones. */
+	/* Add the findings about the machine and its GPUs, but keep only problems. */
 	n_valid = out->count;
 	for (run.check = 0; run.check < DOCTOR_CHECKS; run.check++)
 		if (checks[run.check].scope < DOCTOR_PROCESS)

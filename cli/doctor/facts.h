@@ -134,7 +134,7 @@ struct doctor_daemon {
 	int64_t uptime_us, failures, suspends;
 	int64_t restarts;      /* number of earlier workers of the same daemon */
 	int64_t refused_calls; /* system calls that the daemon's own seccomp filter refused */
-	int64_t room, refused; /* room: most connections at a time; refused: number refused */
+	int64_t room, refused; /* room: limit of connections at a time; refused: number refused */
 	int64_t elsewhere;     /* clients in other pid namespaces, not in facts.processes */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* RLIMIT_NOFILE of its worker */
@@ -189,12 +189,12 @@ struct doctor_facts {
 
 	/* ---- environment ---- */
 	bool env_disabled, no_interrupts; /* KFDSHIM_DISABLE=1; HSA_ENABLE_INTERRUPT=0 */
-	char env_wrong[96]; /* a KFDSHIM_ variable that counts as unset, with its value */
+	char env_wrong[96]; /* a KFDSHIM_ variable that is ignored as invalid, with its value */
 	char tools[256];    /* HSA_TOOLS_LIB */
 
 	struct doctor_process *processes; /* sorted by pid; owned */
 	size_t process_count, process_room;
-	bool processes_hidden; /* in a container: kfd/proc has pids of the host's namespace */
+	bool processes_hidden; /* in a container, where kfd/proc has the host's pids */
 	int chosen_pid;	       /* 0: all processes */
 	struct doctor_named named;
 };
@@ -207,8 +207,7 @@ void doctor_process_init(struct doctor_process *process, int pid);
 const struct doctor_process *doctor_named_process(const struct doctor_facts *facts);
 /* Writes a process as "gdb (77)" into `text` and returns it; returns `unknown` for pid 0 or -1. */
 const char *doctor_name_process(char text[48], const char *name, int64_t pid, const char *unknown);
-/* Returns true if the named process has ended or is a kernel thread, so that there is nothing to
- * preempt. */
+/* Returns true if the process has ended or is a kernel thread, so nothing can be preempted. */
 bool doctor_is_dead(const struct doctor_named *named);
 
 /*

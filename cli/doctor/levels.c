@@ -59,8 +59,7 @@ static bool no(struct attempt *a, const char *advice, const char *why, ...)
 	return true;
 }
 
-/* Sets the result of the level to NO, with the reason that finding "level" has for the present
- * level. Returns true. */
+/* Sets the result of the level to NO, with reason and advice of finding "level". Returns true. */
 static bool no_as_line(struct attempt *a)
 {
 	return no(a, a->line->advice, "%s", a->line->found + a->line->why);
@@ -177,8 +176,7 @@ static bool no_priority(struct attempt *a)
 	       yes(a, "with a priority below 15: its present priority is the highest");
 }
 
-/* Returns true if tracing the process needs CAP_SYS_PTRACE, because it belongs to another user or
- * is not dumpable. */
+/* Returns true if tracing needs CAP_SYS_PTRACE: the process is another user's or not dumpable. */
 static bool needs_right(const struct attempt *a)
 {
 	const struct doctor_named *named = &a->facts->named;

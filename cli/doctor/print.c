@@ -17,8 +17,7 @@ void print_simulated(const struct doctor_facts *facts, const char *begin, const 
 		       facts->simulated_kernel[0] ? facts->simulated_kernel : "?", end);
 }
 
-/* Returns the text of a finding. If `of_one` is set, the text of check "level" is only its
- * reason. */
+/* Returns the text of a finding; if `of_one` is set, of check "level" only the reason. */
 static const char *text_of(const struct doctor_finding *f, bool of_one)
 {
 	return of_one && f->check == CHECK_level ? f->found + f->why : f->found;

@@ -112,8 +112,7 @@ static const char *state_cell(char text[FIELD_CELL], const json_t *queue)
 	return field_text(queue, "error");
 }
 
-/* Writes the queues that a thread has used, with the number of its packets in each: "#1 (20), #3
- * (7)". */
+/* Writes each queue that the thread has used, with the number of packets: "#1 (20), #3 (7)". */
 static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
 {
 	size_t used = 0, i;

@@ -33,13 +33,12 @@ struct log_stats_maps {
 	struct map thread;  /* key: 2 * process + whether the thread is named, pthread_t */
 	struct map queue;   /* key: process, each address of the queue */
 	struct map use;	    /* key: thread, queue */
-	/* Caches the thread of the last line, because most lines are of the same thread as the line
+	/* Caches the last line's thread, because most lines are of the thread of the line
 	 * before. */
 	uint64_t last_pid, last_thread;
 	unsigned last_has;
 	uint32_t last; /* index of the thread; NONE */
-	/* A queue has at most three addresses (hsa_queue, ring, unresolved), so this map needs more
-	 * slots. */
+	/* Queues have more slots: up to three addresses each (hsa_queue, ring, unresolved). */
 	struct slot processes[2 * LOG_STATS_PROCESSES], threads[2 * LOG_STATS_THREADS],
 		queues[4 * LOG_STATS_QUEUES], uses[2 * LOG_STATS_USES];
 };
@@ -97,8 +96,7 @@ static void add(uint64_t *sum, uint64_t value)
 		*sum = INT64_MAX;
 }
 
-/* Returns the index of the process of a line, or NONE if there is no room. Adds the process if it
- * is new. */
+/* Returns the index of a line's process, which is added if it is new; NONE if there is no room. */
 static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *record)
 {
 	struct map *map = &stats->maps->process;
@@ -172,8 +170,7 @@ static void disown(struct log_stats *stats, uint32_t process, uint64_t address)
 		slot->index = NOWHERE + 1;
 }
 
-/* Stores an address of the queue in *place, and adds it to the map, so that the queue is found by
- * it. */
+/* Stores an address of the queue in *place, and adds it to the map, as a key of the queue. */
 static void name_queue(struct log_stats *stats, uint32_t index, uint64_t *place, uint64_t address)
 {
 	*place = address;

@@ -58,8 +58,7 @@ struct log_stats_queue {
 	uint64_t created_us, deleted_us;
 	/* Pointers that the log has with the last packet that has both; valid if `pointers`. */
 	uint64_t rptr, wptr;
-	/* Packets in the queue when that packet was added, itself included; and the highest such
-	 * number. */
+	/* Packets in the queue after that packet was added, and the maximum for all packets. */
 	uint64_t backlog, backlog_max;
 	struct log_stats_packets packets;
 	char error[LOG_STATS_ERROR]; /* printable ASCII; valid if `aborted` */

@@ -144,8 +144,7 @@ void render_print(json_t *root, size_t flags)
 
 /* ---- tables ---- */
 
-/* Finds a field by its key, or by its title if it has no key. Name "a.b" finds field b of the
- * object in key a. */
+/* Finds a field by its key, or without a key by its title; "a.b": field b of the object of a. */
 static const struct field *find(const struct field *fields, const char *name, size_t length)
 {
 	const struct field *found = NULL;
@@ -203,8 +202,7 @@ static const char *text_of(char text[FIELD_CELL], const char *key, const char *t
 	return text;
 }
 
-/* Stores in *value the text of the key behind the next '{' of `format`. Returns false if the value
- * is not known. */
+/* Sets *value to the text of the key behind the next '{'. Returns false if it has no value. */
 static bool next_value(char text[FIELD_CELL], const char **value, const char *format,
 		       const json_t *object)
 {

@@ -105,8 +105,7 @@ struct field {
 #define PAIR(k, m, d) {FIELD_TEXTS(k, NULL, "number?", d), FIELD_FROM(FIELD_PAIR_OF, m)},
 #define VALUE(k, t, ty, f, d) {FIELD_TEXTS(k, t, ty, d), .value = f},
 #define KEY(k, t, ty, d) {FIELD_TEXTS(k, t, ty, d)},
-/* SHOWN: like KEY, but c() formats the table cell. COLUMN: a table column that is not in the JSON;
- * c() formats its cell. */
+/* SHOWN: like KEY, but c() formats the cell. COLUMN: only a column of tables; c() formats it. */
 #define SHOWN(k, t, ty, c, d) {FIELD_TEXTS(k, t, ty, d), .cell = c},
 #define COLUMN(t, c) {.title = t, .cell = c},
 /* The value is an object with the fields of o. OBJECT_OF: the caller of render_json() adds it.
@@ -128,8 +127,8 @@ struct field {
 #define MAP_OF(k, ty, d) {FIELD_TEXTS(k, NULL, ty, d), .kind = FIELD_MAP},
 #define MAP_OF_OBJECTS(k, o, d) {FIELD_PART(k, "", o, d, FIELD_MAP)},
 /* Adds all keys of object o at the same level. BASE: the caller of render_json() adds their values.
- * The others take them from the row itself (SELF), from its struct m (AT), or from the struct to
- * which its pointer m points (BEHIND). */
+ * The other macros take the values from the row itself (BASE_SELF), from its struct m (BASE_AT), or
+ * from the struct to which its pointer m points (BASE_BEHIND). */
 #define BASE(o) {.of = fields_##o, .kind = FIELD_BASE},
 #define BASE_SELF(o) {.of = fields_##o, .kind = FIELD_BASE, .storage = FIELD_STRUCT},
 #define BASE_AT(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_STRUCT, m)},

@@ -71,8 +71,7 @@ struct session {
 	int signals;
 	double opening_us; /* duration of the first suspend; NAN: there was no queue */
 	bool interrupted;  /* a signal requested the end */
-	/* Why the process is not held any more (it or the session has ended), as static text; NULL:
-	 * it is. */
+	/* Why the hold is over (the process or the session has ended), static; NULL: it is not. */
 	const char *gone;
 	/* 0, or the negative errno of the failed suspend of a queue that was created while the
 	 * process was suspended. */

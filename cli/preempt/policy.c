@@ -29,8 +29,7 @@ static bool read_node(const char *text, unsigned *out)
 	return true;
 }
 
-/* Parses "share=20" or "share=20%", a share of 1 to 99 percent. Returns false if it is
- * malformed. */
+/* Parses "share=20" or "share=20%", 1 to 99 percent. Returns false if it is malformed. */
 static bool read_share(const char *text, unsigned *percent)
 {
 	char *end;
@@ -44,8 +43,7 @@ static bool read_share(const char *text, unsigned *percent)
 	return *end == '\0' && *percent > 0;
 }
 
-/* Extracts {"default": ..., "nodes": [...]} from the daemon's status; with only that node if gpu_id
- * is not 0. */
+/* Extracts {"default": ..., "nodes": [...]} from the daemon's status; `gpu_id` 0: all nodes. */
 static json_t *select_policies(const json_t *status, unsigned gpu_id)
 {
 	static const char *const keys[] = {"gpu_id", "policy", "share_percent"};

@@ -136,8 +136,7 @@ static void add(struct preempt_online *online, uint64_t begin_ns, uint64_t end_n
 		return;
 	}
 	online->list[online->count] = (struct preempt_request){begin_ns, end_ns};
-	/* Count the entry only now that it is complete, because this process can be killed at any
-	 * time. */
+	/* Count the entry only when it is complete: this process can be killed at any time. */
 	__atomic_store_n(&online->count, online->count + 1, __ATOMIC_RELEASE);
 }
 

@@ -40,9 +40,9 @@ struct preempt_request {
 
 /* Runs of job->online, in memory shared with the process that makes them. */
 struct preempt_online {
-	pid_t pid; /* of the process that makes them, a group leader; 0: it has ended */
-	/* True when the first run is over. It is not in the list; first_status is its status from
-	 * waitpid(2). */
+	pid_t pid; /* process that makes the runs, a group leader; 0: it has ended */
+	/* True when the first run is over. Its status is first_status; the list does not have
+	 * it. */
 	bool begun;
 	int first_status;
 	unsigned count, failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Output of "kfdsched preempt": text with a table and a histogram, or JSON. */
+/* Computes the statistics of "kfdsched preempt", and writes them as text, JSON or SVG. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -444,8 +444,7 @@ static void grid(FILE *out, const struct svg_scale *scale)
 	}
 }
 
-/* Draws a cumulative distribution: a step for each value, or POINTS steps if there are more
- * values. */
+/* Draws a cumulative distribution: a step for each value, but at most POINTS steps. */
 static void curve(FILE *out, const struct svg_scale *scale, const char *name,
 		  const struct preempt_times *times)
 {

@@ -137,8 +137,9 @@ static bool has_pidfd_of(pid_t pid, pid_t target)
 	return has;
 }
 
-/* Finds a kfdsched that holds the process. It is two processes, parent and child, which both have
- * the pidfd. Reports the lower pid, nearly always the parent's; killing either ends both. */
+/* Finds a kfdsched that holds the process. Such a kfdsched is two processes, parent and child,
+ * which both have the pidfd. Reports the lower pid, nearly always the parent's; killing either ends
+ * both. */
 static bool holder_find(pid_t target, struct holder *out)
 {
 	DIR *proc = opendir("/proc");

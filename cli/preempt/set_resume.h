@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the commands that send a control request to the daemon, suspend, resume and set about
- * one process, policy about nodes: their arguments, and the output of the daemon's reply.
+ * Functions of the commands that send a control request to the daemon (suspend, resume and set for
+ * one process, policy for nodes): they parse the arguments and print the daemon's reply.
  *
  * Threads: none.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched suspend: suspends a process, by the daemon if the daemon has the process.
+ * kfdsched suspend: suspends a process, by the daemon if the daemon knows the process.
  *
  * Without a daemon no lease can outlive this command, so the process is suspended as long as this
  * command runs. A child holds the session (hold_child.h), so that the process runs on however this
@@ -25,8 +25,7 @@
 #include "common/clock.h"
 #include "common/wait.h"
 
-/* How often the lease is requested again from a restarted daemon, and the time between two tries: 3
- * s in total. */
+/* How often the lease is requested again from a restarted daemon, and time between two requests. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000
 
@@ -276,8 +275,8 @@ static int suspend_direct(const struct control_req *req, const struct target_pro
 
 /* ---- command ---- */
 
-/* Holds the process in the foreground: by the daemon, or by a debug session if no daemon
- * has the process. */
+/* Holds the process in the foreground: by the daemon, or by a debug session if no daemon knows the
+ * process. */
 static int hold_or_act(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct target_process target;
@@ -290,7 +289,7 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
 	was_lost = fd == -ECONNRESET;
 	if (was_lost)
 		fd = hold_again(req, &target);
-	/* If the daemon had the process and its new worker does not, the process has ended, or it
+	/* If the daemon knew the process and its new worker does not, the process has ended, or it
 	 * has not reconnected yet. A debug session would be wrong in both cases. */
 	if (control_req_needs_daemon(fd, req->pid) && !(was_lost && fd == -ESRCH))
 		code = suspend_direct(req, &target, queues);

@@ -8,7 +8,7 @@
 #include "common/quantity.h"
 
 #define BAR 12u	  /* width of the bar of a node */
-#define WIDE 100u /* screen width from which on the bar has BAR_WIDE */
+#define WIDE 100u /* from this screen width on the bar is BAR_WIDE wide */
 #define BAR_WIDE 20u
 #define LIST_LEAST 8u /* lines of the screen that are kept free of nodes */
 

@@ -198,8 +198,7 @@ static bool same_daemon(const struct top_state *before, const struct top_state *
 }
 
 /* Returns the growth of a count per second. Returns NAN if one of the values is not known, or if
- * the count has shrunk: counts only grow, so `now` is then the count of another process or
- * worker. */
+ * the count has shrunk: counts only grow, so `now` is then of another process or worker. */
 static double rate(int64_t before, int64_t now, double seconds)
 {
 	if (seconds <= 0 || before < 0 || now < before)
@@ -306,8 +305,7 @@ static int compare_nodes(const void *a, const void *b)
 void top_frame_make(struct top_frame *frame, const struct top_state *before,
 		    const struct top_state *now, const struct top_view *view)
 {
-	/* Compare with the earlier sample only if the daemon's worker is the same, because a new
-	 * worker counts from 0. */
+	/* Compare only samples of the same worker of the daemon: a new worker counts from 0. */
 	const struct top_state *counted = same_daemon(before, now) ? before : NULL;
 	struct top_view wanted = *view;
 

@@ -37,8 +37,7 @@ struct top_column_info {
 	const char *title;
 	unsigned width; /* characters; TOP_COMMAND: minimum, it gets the remaining width */
 	bool left;	/* text is aligned left */
-	/* The column with the largest value is hidden first on a narrow terminal; 0: never
-	 * hidden. */
+	/* The column with the largest value is hidden first on a narrow terminal; 0: never. */
 	unsigned goes;
 	bool largest_first; /* default sort order is descending */
 };
@@ -51,7 +50,7 @@ const struct top_column_info *top_column_info(enum top_column column);
 struct top_view {
 	enum top_column sort;
 	bool reverse;		 /* descending */
-	char filter[TOP_FILTER]; /* part of a text in the row, any case; empty: all rows */
+	char filter[TOP_FILTER]; /* shows rows that have this text, in any case; empty: all rows */
 	pid_t pid;		 /* show this process only; 0: all */
 };
 
@@ -114,8 +113,7 @@ void top_frame_free(struct top_frame *frame);
 
 /* ---- frame_output.c ---- */
 
-/* Returns the frame as a new JSON object (docs/reference/processes.md). The caller adds its key
- * "gpus". */
+/* Returns the frame as JSON (docs/reference/processes.md). The caller adds the key "gpus". */
 json_t *top_json(const struct top_frame *frame);
 /* Prints the frame as lines of text on stdout. */
 void top_print(const struct top_frame *frame);

@@ -90,8 +90,7 @@ static void set_message(struct top_ui *ui, const char *text)
 	snprintf(ui->message, sizeof(ui->message), "%s", text);
 }
 
-/* Enters `mode`, which concerns the selected process. Sets a message instead if that is not
- * possible. */
+/* Enters `mode`, which concerns the selected process. If that is impossible, sets a message. */
 static void about(struct top_ui *ui, const struct top_frame *frame, enum ui_mode mode)
 {
 	pid_t pid = ui->under == UI_QUEUES ? ui->subject : ui->chosen;
@@ -235,8 +234,7 @@ static void sort_key(struct top_ui *ui, int key)
 	}
 }
 
-/* Edits ui->word. Returns true if the key ends the input: Enter, or Escape, which empties the
- * word. */
+/* Edits ui->word. Returns true if the key ends the input: Enter, or Escape, which empties it. */
 static bool typed(struct top_ui *ui, int key)
 {
 	size_t length = strlen(ui->word);

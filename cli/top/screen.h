@@ -31,7 +31,7 @@ enum screen_ink {
 
 #define SCREEN_SPANS 48u /* maximum number of spans in a line */
 
-/* A part of a line in one ink. */
+/* A part of a line that has one ink (colour or attributes). */
 struct screen_span {
 	unsigned column; /* first column */
 	size_t start;	 /* first byte in the line's text */

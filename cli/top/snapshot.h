@@ -33,12 +33,11 @@ struct top_node {
 	int64_t work_us;
 	int32_t compute_units; /* of the node */
 	int32_t occupied;      /* compute units that hold waves now; from sysfs */
-	/* Hardware slots for compute queues. If there are more queues, they take turns in the
-	 * slots. */
+	/* Hardware slots for compute queues; if there are more queues, they take turns. */
 	int32_t slots;
 	int32_t queues;	   /* compute queues of all processes */
 	int32_t suspended; /* suspended processes */
-	/* 1: here is work of a process that preempts less urgent processes. */
+	/* 1: a process that preempts less urgent processes has work on this node. */
 	int8_t urgent;
 };
 
@@ -89,8 +88,7 @@ struct top_process *top_state_process(struct top_state *state, pid_t pid);
 /* Return the entry of this GPU or process, or NULL if there is none. */
 struct top_node *top_find_node(const struct top_state *state, uint32_t gpu_id);
 struct top_process *top_find_process(const struct top_state *state, pid_t pid);
-/* Writes the short name of a GPU, such as "0"; "[GPU_ID]" if the GPU is not known. Returns
- * `text`. */
+/* Writes the short name of a GPU, such as "0", or "[GPU_ID]" if not known. Returns `text`. */
 const char *top_gpu_text(char text[static GPU_NAME_SHORT], const struct top_state *state,
 			 uint32_t gpu_id);
 void top_state_clear(struct top_state *state); /* empties the state, keeps its memory */

@@ -182,9 +182,8 @@ static void set_priority(struct top_actions *actions, pid_t pid, const char *wor
 	format_result(actions, message, size);
 }
 
-/* Writes to out[] the fds that become readable when a suspension ends without a request of top: the
- * process was resumed by another command, or the process or the daemon has ended. Returns their
- * number. */
+/* Writes to out[] the fds that become readable when a suspension ends without a request of top:
+ * another command, or the end of the process or the daemon, has ended it. Returns their number. */
 static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[static HOLDS])
 {
 	for (unsigned i = 0; i < actions->holds; i++)

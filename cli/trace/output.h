@@ -45,8 +45,7 @@ int trace_output_open(struct trace_output *output, const struct trace_options *o
 /* Frees the memory. Does not write what is left: see trace_output_end(). */
 void trace_output_free(struct trace_output *output);
 /* Adds an event. Can be called by any thread. A TRACE_POINT from before the start of the trace is
- * left out. Events with another mark are kept, because a bar that they begin can reach into the
- * trace. */
+ * left out. Other events are kept, because their bars can reach into the trace. */
 void trace_output_add(struct trace_output *output, const struct trace_event *event);
 /* Writes the events that have waited long enough at `now_ns` (CLOCK_MONOTONIC);
  * UINT64_MAX: all events. */

@@ -106,8 +106,7 @@ static struct track *track(struct perfetto *p, struct track wanted, const char *
 	t = allocate(1, sizeof(*t));
 	*t = wanted;
 	allocated(tsearch(t, &p->tracks, compare_tracks));
-	/* The tid is unique among all processes, because a reader could treat equal tids as the
-	 * same thread. */
+	/* The tid is unique among all processes: a reader could treat equal tids as one thread. */
 	t->tid = PERFETTO_OURS + 100 + ++p->tids;
 	if (wanted.kind == TRACK_PROCESS)
 		put_name(p, "process_name", wanted.pid, t->tid, name);

@@ -214,8 +214,7 @@ static void sleep_until(struct shm_source *shm_source, uint64_t ns)
 	pthread_cond_timedwait(&shm_source->changed, &shm_source->mutex, &until);
 }
 
-/* Requests a dump of a process. Releases the mutex meanwhile, because the daemon's reply can take
- * long. */
+/* Requests a dump of a process. Releases the mutex meanwhile: the reply can take long. */
 static void query_one(struct shm_source *shm_source, struct followed *one)
 {
 	struct followed copy = *one;

@@ -66,8 +66,7 @@ static void set_reason(struct tracefs *tracefs, const char *format, ...)
 
 /* ---- files ---- */
 
-/* Writes `text` to a file of `directory`, opened with additional `flags` of open(2). Returns 0 or a
- * negative errno. */
+/* Writes `text` to a file, opened with O_WRONLY and `flags`. Returns 0 or a negative errno. */
 static int put(const char *directory, const char *file, const char *text, int flags)
 {
 	char path[PATH_MAX];
@@ -233,8 +232,7 @@ static bool is_hopeless(struct tracefs *tracefs, const char *root)
 	return true;
 }
 
-/* Selects the tracer: function_graph, or function if an instance of this kernel cannot use
- * function_graph. */
+/* Selects the tracer: function_graph, or function if an instance cannot use function_graph. */
 static void set_tracer(struct tracefs *tracefs, const char *root)
 {
 	static const char *const on[] = {"funcgraph-abstime", "funcgraph-proc", "funcgraph-tail",
@@ -363,8 +361,7 @@ static const char *skip_blanks(const char *c)
 	return c + strspn(c, " \t");
 }
 
-/* Parses "100.123456": seconds with six or nine decimals. Returns the text behind it, or NULL if it
- * is malformed. */
+/* Parses "100.123456": seconds with six or nine decimals. Returns the text behind it, or NULL. */
 static const char *take_time(const char *c, uint64_t *ns)
 {
 	char *end;
@@ -400,8 +397,7 @@ static bool take_task(const char *c, const char *end, struct trace_event *out)
 	return stop == end;
 }
 
-/* Stores the name and the text of an event. The name ends where the arguments, the module or the
- * caller begin. */
+/* Stores an event's text, and its name, which ends before arguments, module or caller. */
 static void take_name(const char *c, size_t bytes, struct trace_event *out)
 {
 	size_t n = strcspn(c, " (;:");

@@ -68,7 +68,7 @@ static bool before(const struct waiting_event *a, const struct waiting_event *b)
 	return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
 
-/* Passes on the oldest event and removes it from the heap. */
+/* Calls out() for the oldest event and removes it from the heap. */
 static void pop(struct timeline *timeline)
 {
 	struct trace_event *event = timeline->heap[0].event;

@@ -66,8 +66,7 @@ struct trace_event {
 };
 
 /* Copies text from another process into a field of `size` bytes. The copy ends with NUL, is cut at
- * the end of a character, and has '?' for each character that a terminal must not get
- * (plain_text()). */
+ * the end of a character, and has '?' for what plain_text() replaces (control characters ...). */
 void trace_copy(char *to, size_t size, const char *from, size_t bytes);
 
 /* Receives the events of a timeline in order. The event is borrowed for the call. */
@@ -100,8 +99,8 @@ json_t *trace_json(const struct trace_event *event, int64_t wall_ns);
 /*
  * Converts what the daemon, the shim and HIP report into events of a timeline.
  *
- * Pure, except for memory. Threads: any. The functions that fill *out return false if they do not
- * know the record; then *out is undefined.
+ * Pure, except that memory can be allocated. Threads: any. The functions that fill *out return
+ * false if they do not know the record; then *out is undefined.
  */
 
 /* Returns the string value of a key; "" if there is none. Borrowed from `object`. */

@@ -75,8 +75,7 @@ bool decode_daemon(json_t *event, int64_t wall_ns, struct trace_event *out)
 
 /* ---- the shim ---- */
 
-/* Returns the CLIENT_SHM_EVENT_* of an event's name; CLIENT_SHM_EVENT_NONE if no event has this
- * name. */
+/* Returns the CLIENT_SHM_EVENT_* with this name; CLIENT_SHM_EVENT_NONE if there is none. */
 static uint32_t shm_kind(const char *word, size_t bytes)
 {
 	for (uint32_t kind = CLIENT_SHM_EVENT_NONE + 1; kind < CLIENT_SHM_EVENT_KINDS; kind++) {

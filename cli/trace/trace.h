@@ -22,8 +22,7 @@ struct trace_options {
 	bool json;
 	double seconds; /* 0: until a signal or the end of the command */
 	unsigned hip;	/* AMD_LOG_LEVEL for the command; 0: not changed */
-	/* The trace is limited to these processes and to actions of which they are the cause.
-	 * `pids` 0: no limit. */
+	/* Only these processes, and actions that they cause, are traced; `pids` 0: all. */
 	pid_t pid[TRACE_PIDS];
 	unsigned pids;
 	char **command; /* NULL: none */

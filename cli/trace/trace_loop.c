@@ -43,8 +43,7 @@
 struct command {
 	pid_t pid; /* 0: no command was started */
 	int pidfd; /* readable when the command has ended */
-	/* Read end of the command's stderr, O_NONBLOCK; -1: the command has the stderr of
-	 * kfdsched. */
+	/* Read end of the command's stderr, O_NONBLOCK; -1: the stderr is not redirected. */
 	int talk;
 	bool ended; /* `status` is valid */
 	int status; /* as from waitpid(2) */
@@ -53,8 +52,8 @@ struct command {
 /* Longest line, in bytes. A longer one is written to `rest` in pieces, or cut if that is NULL. */
 #define TEXT_LINE 8192
 
-/* Handles a line, which has no newline. Returns true if the line is used up, false if it has to be
- * written to `rest` of struct line_reader. */
+/* Handles a line, without its newline. Returns true if it consumes the line, false if the line has
+ * to be written to `rest` of struct line_reader. */
 typedef bool text_take(void *context, const char *line, size_t bytes);
 
 /* Splits a stream into lines: the stderr of the command, or a log. take() gets each line; lines
