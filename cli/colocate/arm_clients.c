@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The clients of a measured window: starts them, makes them begin, reads their results. */
+/* Starts the clients of a measured window, makes them begin, and reads their results. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

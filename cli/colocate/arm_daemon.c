@@ -138,7 +138,7 @@ double arm_held_over_us(const struct window *window)
 
 	if (!window->socket)
 		return 0;
-	/* A failed query only makes the time unknown; it does not end the measurement. */
+	/* If the query fails, the time is only unknown, and the measurement continues. */
 	if (query_daemon(window->socket, 0, &status))
 		return NAN;
 	for (unsigned i = 0; i < window->count; i++) {

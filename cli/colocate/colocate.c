@@ -304,8 +304,8 @@ static void copy_offline(const struct arm_stats *from, struct arm_stats *to)
 	memcpy(to->offline_of, from->offline_of, sizeof(to->offline_of));
 }
 
-/* Runs an arm once for each seed. The offline clients alone run only with the first seed, and their
- * result is used for the others. */
+/* Runs an arm once for each seed. In arm alone the offline clients run only with the first seed,
+ * and their result is used for all seeds. */
 static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation *run)
 {
 	int rc = 0;

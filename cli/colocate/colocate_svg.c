@@ -85,8 +85,9 @@ static void open_bar(FILE *out, const struct colocation *run, const struct svg_s
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	double right = LEFT_X + LEFT_W;
-	/* An arm that does not keep up has no P50. It cannot be faster than alone, so its bar
-	 * begins at the P50 alone, and ends as an arrow because the latency grows without bound. */
+	/* An arm that does not keep up has no P50. It cannot be faster than arm alone, so its bar
+	 * begins at the P50 of arm alone, and ends as an arrow because the latency grows without
+	 * bound. */
 	double x = alone->ran && alone->online.keeps_up && alone->online.p50_us > 0
 			   ? svg_scale_x(scale, alone->online.p50_us)
 			   : LEFT_X;

@@ -31,7 +31,7 @@ struct arm_kind {
 	bool by_default; /* measured without --arms */
 	bool daemon;	 /* a private kfdschedd schedules the clients */
 	bool preempts;	 /* a hold is a suspend by the driver: a runlist update and a save */
-	/* The level of the offline clients; NULL: the clients run without libkfdshim.so. */
+	/* Level of the offline clients; NULL: all clients run without libkfdshim.so. */
 	const char *level;
 	/* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
 	const char *level_setting;
@@ -155,7 +155,8 @@ int result_offline(const json_t *replay, struct offline_stats *out);
  * delays to the run. */
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);
 
-/* ---- several clients of one kind; the combined values of a single client equal its own ---- */
+/* ---- several clients of one kind; if there is only one, the combined values are its values
+ * ---- */
 
 /* Return the values of client `i` in `arm`, which is an arm of one seed or the combination of all
  * seeds. */

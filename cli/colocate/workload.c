@@ -85,7 +85,7 @@ static int become_replay(const struct job *job)
 	size_t n = 0;
 
 	if (job->priority) {
-		/* "kfdsched run" starts the same command with libkfdshim.so. */
+		/* Let "kfdsched run" start kfdreplay, with libkfdshim.so. */
 		if (cli_beside("kfdsched", self))
 			return cli_failed(&cmd_workload, "cannot find the directory of kfdsched");
 		list[n++] = self;

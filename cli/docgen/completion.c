@@ -66,8 +66,8 @@ static int usage_parse(const char *line, struct usage *out)
 
 	memset(out, 0, sizeof(*out));
 	while (next_word(&line, text, &closed)) {
-		/* "|" separates alternatives; "--" begins the words of another command, "::" those
-		 * of a second one. */
+		/* "|" separates alternatives, "--" begins the words of a command, "::" of a second
+		 * one. */
 		if (strcmp(text, "|") == 0 || strcmp(text, "--") == 0 || strcmp(text, "::") == 0 ||
 		    text[0] == '\0') {
 			before = NULL;

@@ -52,8 +52,8 @@ enum doctor_scope doctor_check_scope(enum doctor_check check);
 /* Returns "system", "GPU", "process" or "named process". */
 const char *doctor_scope_name(enum doctor_scope scope);
 
-/* Runs the checks and stores their findings in *out. If facts->chosen_pid is set, these are the
- * findings about that process, and the WARNING and MISSING ones about the machine and its GPUs. */
+/* Runs the checks and stores their findings in *out. If facts->chosen_pid is set, stores those
+ * about that process, and the WARNING and MISSING findings about the machine and its GPUs. */
 void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
 /* Returns true if processes can be preempted on this machine: no finding is MISSING. */
@@ -67,8 +67,8 @@ const char *doctor_gfx_name(char text[16], int64_t gfx_target_version);
 /* Writes the release of the HSA runtime in `file` into `text` and returns it: "6.1.2", derived from
  * the file's name (.../libhsa-runtime64.so.1.13.0). If it is not known, writes the file's name. */
 const char *doctor_rocr_name(char text[64], const char *file);
-/* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself:
- * those before ROCm 6, as far as known. */
+/* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself: as
+ * far as known, all releases before ROCm 6. */
 bool doctor_rocr_never_enables(const char *file);
 /* Returns the advice for a reason that the daemon reports, if a check has no more precise facts. */
 const char *doctor_advice(enum reason_code code);
@@ -83,7 +83,7 @@ bool doctor_has_session(const struct doctor_process *process);
 
 enum findings_view {
 	VIEW_ALL,
-	VIEW_PROBLEMS, /* WARNING and MISSING ones; one row if they differ only in the GPU */
+	VIEW_PROBLEMS, /* WARNING and MISSING findings; one row if only the GPU differs */
 	VIEW_OBSTACLES /* all findings, about one process that is named above the table */
 };
 
@@ -127,7 +127,7 @@ void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char
 void finding_advise(struct doctor_run *run, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Type of the parameter `subject` of check_NAME(), by scope; for SYSTEM it is that of the facts. */
+/* Type of the second parameter of check_NAME() for each scope; a SYSTEM check gets all facts. */
 #define DOCTOR_SUBJECT_SYSTEM struct doctor_facts
 #define DOCTOR_SUBJECT_NODE struct doctor_node
 #define DOCTOR_SUBJECT_PROCESS struct doctor_process

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The checks of kernel and driver, and the names of HSA runtimes. */
+/* Checks kernel and driver, and returns the names of HSA runtimes. */
 #include "cli/doctor/checks.h"
 
 #include <errno.h>

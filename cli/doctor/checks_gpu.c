@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The checks of each GPU: model, access rights, debug support, queues, memory, policy. */
+/* Checks each GPU: model, access rights, debug support, queues, memory, policy. */
 #include "cli/doctor/checks.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The checks of processes: at which level each can be preempted, and what hinders a better one. */
+/* Checks processes: at which level each can be preempted, and what hinders a better level. */
 #include "cli/doctor/checks.h"
 
 #include <stdio.h>
@@ -78,7 +78,8 @@ static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE, why);
 		advise_tracer(c, p);
 	} else {
-		/* A reason that kfdsched does not know can be a temporary one. */
+		/* Only warn about a reason that kfdsched does not know: it can be a temporary
+		 * one. */
 		find_level(c, is_unknown(&p->reason) ? DOCTOR_WARNING : DOCTOR_MISSING,
 			   LEVEL_OBSERVE,
 			   p->reason.text[0] ? p->reason.text : "the daemon gives no reason");
@@ -141,7 +142,7 @@ static void check_bare(struct doctor_run *c, const struct doctor_process *p)
 	const char *why = no_preload(p);
 	char text[256];
 
-	/* The daemon can hold a process without the shim once an operator has set its priority. */
+	/* Only warn: the daemon can hold a process without the shim once it has a priority. */
 	find_level(c, DOCTOR_WARNING, LEVEL_NONE, why ? why : not_preloaded(p, text));
 	if (p->other_class == DOCTOR_YES)
 		finding_advise(c, "use a 64-bit program");

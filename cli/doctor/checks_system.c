@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The checks of rights (ptrace, namespaces), of the daemon, and of what the shim needs. */
+/* Checks rights (ptrace, namespaces), the daemon, and what the shim needs. */
 #include "cli/doctor/checks.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched diagnose: reports on one process, or those of a container, and advises what to do. */
+/* kfdsched diagnose: reports on one process, or the processes of a container, with advice. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -53,8 +53,8 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (i && !job->json)
 			printf("\n\n");
-		/* A process that has ended in the meantime does not prevent the report on the
-		 * others. */
+		/* Continue if a process has ended in the meantime: the others are still
+		 * reported. */
 		if (diagnose(job, pids[i], list) == CLI_DONE)
 			code = CLI_DONE;
 	}

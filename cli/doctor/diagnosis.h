@@ -41,7 +41,7 @@ struct diagnose_queues {
 	enum observe_source source;
 	unsigned count;
 };
-#define DIAGNOSE_QUEUES 96 /* limit of entries; further ones are only in the totals */
+#define DIAGNOSE_QUEUES 96 /* limit of entries; further entries count only in the totals */
 
 struct diagnosis {
 	char verdict_text[1280];       /* the verdict */

@@ -32,7 +32,7 @@
 
 enum doctor_known { DOCTOR_UNKNOWN = -1, DOCTOR_NO = 0, DOCTOR_YES = 1 };
 
-/* Levels of preemption, the best first. A process can also be at none of them. */
+/* Levels of preemption, the best first. A process can also have no level (LEVEL_NONE). */
 enum doctor_level {
 	LEVEL_TRAP,
 	LEVEL_SELF,

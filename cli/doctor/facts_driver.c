@@ -120,8 +120,8 @@ static void collect_driver(struct doctor_facts *facts)
 	facts->module = access(MODULE, F_OK) ? DOCTOR_NO : DOCTOR_YES;
 	if (facts->module == DOCTOR_NO)
 		return;
-	/* A driver that is built into the kernel has no such file; for a driver from outside the
-	 * kernel's tree the file has an "O". */
+	/* A driver that is built into the kernel has no such file. The file has an "O" for a driver
+	 * from outside the kernel's tree. */
 	if (!read_text(text, sizeof(text), MODULE "/taint"))
 		facts->out_of_tree = strchr(text, 'O') ? DOCTOR_YES : DOCTOR_NO;
 	read_text(facts->driver_version, sizeof(facts->driver_version), MODULE "/version");

@@ -251,8 +251,8 @@ static json_t *all_json(const struct import_read *read, const struct log_stats *
 	return out;
 }
 
-/* Prints a JSON value as a Python literal. Strings and numbers are the same in both, escapes
- * included. */
+/* Prints a JSON value as a Python literal. Strings and numbers are written as in JSON, because
+ * Python reads them, escapes included. */
 static void print_python(const json_t *value, FILE *out, int depth)
 {
 	const char *key;

@@ -30,7 +30,7 @@ struct map {
 
 struct log_stats_maps {
 	struct map process; /* key: pid, 0 */
-	struct map thread;  /* key: 2 * process + whether the thread is named, pthread_t */
+	struct map thread;  /* key: 2 * process + 1 if the thread is named, pthread_t */
 	struct map queue;   /* key: process, each address of the queue */
 	struct map use;	    /* key: thread, queue */
 	/* Caches the last line's thread, because most lines are of the thread of the line
@@ -190,7 +190,7 @@ static void learn(struct log_stats *stats, uint32_t index, const struct hiplog_r
 		queue->unresolved = 0;
 }
 
-/* Returns true if no address of the line differs from the queue's address of the same kind. */
+/* Returns true if the line has no hsa_queue_t and no ring that differs from that of the queue. */
 static bool fits(const struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	return (!(record->has & HIPLOG_HAS_HSA_QUEUE) || !queue->hsa_queue ||

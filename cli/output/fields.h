@@ -14,7 +14,7 @@
  * Types are words of the table in fields.c ("pid", "count", "us", ...), or the allowed words with
  * '|' between them ("idle|active", or "|idle" for one word). '?' at the end: null if the value is
  * not known, that is, if it is below the minimum of its type, NAN, or an empty text. '~' at the
- * end: the key can be missing. '[' at the begin: an array of values of this type.
+ * end: the key can be missing. '[' in front: an array of values of this type.
  *
  * Threads: none. Ownership: field tables are constant; the caller owns the JSON that is returned.
  */
@@ -32,7 +32,7 @@
 #define FIELD_CELL 256	 /* bytes of the text of a cell */
 #define FIELD_COLUMNS 32 /* most columns of a table */
 
-/* How the value is stored in the row. */
+/* How the row, the struct that is rendered, stores the value. */
 enum field_storage {
 	FIELD_NONE, /* not in the row: the caller adds its JSON, or it is only a column */
 	FIELD_BOOL,

@@ -211,9 +211,9 @@ void session_wait_us(struct session *session, double us)
 }
 
 /* Reports why the session could not be opened. Returns the exit code: CLI_IMPOSSIBLE, for example
- * if another debugger has the process or the right to trace it is missing, or CLI_FAILED. If the
- * session that exists may be that of libkfdshim.so on its own process, as without a daemon, the
- * message explains how to end it. */
+ * if another debugger has the process or the right to trace it is missing, or CLI_FAILED. If
+ * libkfdshim.so may have a session on its own process, as without a daemon, the message explains
+ * how to end that session. */
 static int refused(const struct cli_command *cmd, pid_t pid, int error, const char *reason)
 {
 	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&

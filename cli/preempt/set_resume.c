@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched resume, set: control requests about one process, and the functions for such requests
- * that suspend.c uses, too. */
+/* kfdsched resume, set: send control requests about one process. Has the functions for such
+ * requests that suspend.c uses, too. */
 #include "cli/preempt/set_resume.h"
 
 #include <dirent.h>
@@ -138,8 +138,8 @@ static bool has_pidfd_of(pid_t pid, pid_t target)
 }
 
 /* Finds a kfdsched that holds the process. Such a kfdsched is two processes, parent and child,
- * which both have the pidfd. Reports the lower pid, nearly always the parent's; killing either ends
- * both. */
+ * which both have a pidfd of that process. Reports the lower pid, nearly always the parent's;
+ * killing either ends both. */
 static bool holder_find(pid_t target, struct holder *out)
 {
 	DIR *proc = opendir("/proc");

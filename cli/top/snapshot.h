@@ -43,7 +43,7 @@ struct top_node {
 
 struct top_process {
 	pid_t pid;	     /* in the pid namespace of the source, daemon or sysfs */
-	pid_t inner_pid;     /* in the process's own pid namespace; 0: the same, or not known */
+	pid_t inner_pid;     /* in the process's own pid namespace; 0: equal to pid, or not known */
 	bool by_daemon;	     /* reported by the daemon; false: found in sysfs only */
 	int8_t shim, active; /* 1: the process runs with the shim; has work */
 	int priority;	     /* 0 to 15 */

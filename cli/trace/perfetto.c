@@ -313,7 +313,7 @@ static void close_one(const void *node, VISIT visit, void *context)
 		close_bar(ending->perfetto, t, ending->ns, ending->text);
 }
 
-/* Ends the open bars of a process that has ended; with `pid` 0 those of all processes. */
+/* Ends the open bars of a process that has ended; if `pid` is 0, of all processes. */
 static void close_all(struct perfetto *p, pid_t pid, uint64_t ns, const char *text)
 {
 	twalk_r(p->tracks, close_one, &(struct ending){p, pid, ns, text});
