@@ -155,8 +155,7 @@ int result_offline(const json_t *replay, struct offline_stats *out);
  * delays to the run. */
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);
 
-/* ---- several clients of one kind; if there is only one, the combined values are its values
- * ---- */
+/* ---- several clients of one kind; the combined values of a single one are its values ---- */
 
 /* Return the values of client `i` in `arm`, which is an arm of one seed or the combination of all
  * seeds. */

@@ -66,8 +66,7 @@ static int usage_parse(const char *line, struct usage *out)
 
 	memset(out, 0, sizeof(*out));
 	while (next_word(&line, text, &closed)) {
-		/* "|" separates alternatives, "--" begins the words of a command, "::" of a second
-		 * one. */
+		/* "|" separates alternatives; "--" and "::" begin the words of another command. */
 		if (strcmp(text, "|") == 0 || strcmp(text, "--") == 0 || strcmp(text, "::") == 0 ||
 		    text[0] == '\0') {
 			before = NULL;

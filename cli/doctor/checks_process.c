@@ -78,8 +78,7 @@ static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE, why);
 		advise_tracer(c, p);
 	} else {
-		/* Only warn about a reason that kfdsched does not know: it can be a temporary
-		 * one. */
+		/* Only warn: a reason that kfdsched does not know can be temporary. */
 		find_level(c, is_unknown(&p->reason) ? DOCTOR_WARNING : DOCTOR_MISSING,
 			   LEVEL_OBSERVE,
 			   p->reason.text[0] ? p->reason.text : "the daemon gives no reason");

@@ -53,8 +53,7 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (i && !job->json)
 			printf("\n\n");
-		/* Continue if a process has ended in the meantime: the others are still
-		 * reported. */
+		/* If a process has ended in the meantime, the others are still reported. */
 		if (diagnose(job, pids[i], list) == CLI_DONE)
 			code = CLI_DONE;
 	}

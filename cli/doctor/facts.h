@@ -83,7 +83,7 @@ struct doctor_process {
 	struct reason reason;	   /* why it is at no better level; code NONE: not known here */
 	enum doctor_known runtime; /* its runtime is enabled for debugging; NO: it never will be */
 	int64_t priority;	   /* 0 to 15; -1: it has none */
-	bool external;		   /* without the shim, tagged by a match rule or a command */
+	bool external; /* without the shim; a match rule or a command sets its priority */
 	unsigned drm_queues;
 	enum doctor_known held; /* its queues are suspended now, or its submissions wait */
 	int64_t suspends, suspended_us;

@@ -203,8 +203,7 @@ static bool by_trap(struct attempt *a)
 	if (a->line->verdict == DOCTOR_CANNOT_KNOW)
 		return true;
 	if (registered && a->line->verdict == DOCTOR_OK)
-		/* YES, because the daemon has seen the process only a moment ago and still
-		 * tries. */
+		/* YES, because the daemon has just seen the process and still tries. */
 		return yes(a, a->line->found + a->line->why);
 	if (registered || a->p->shim == DOCTOR_YES)
 		return no_as_line(a);

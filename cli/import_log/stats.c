@@ -190,7 +190,7 @@ static void learn(struct log_stats *stats, uint32_t index, const struct hiplog_r
 		queue->unresolved = 0;
 }
 
-/* Returns true if the line has no hsa_queue_t and no ring that differs from that of the queue. */
+/* Returns true unless the hsa_queue_t or the ring of the line differs from that of the queue. */
 static bool fits(const struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	return (!(record->has & HIPLOG_HAS_HSA_QUEUE) || !queue->hsa_queue ||
