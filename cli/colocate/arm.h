@@ -4,11 +4,13 @@
  * windows, reads the results of the processes, the simulation and the daemon, and ends the
  * processes.
  *
- * alone each online client by itself, one window each; then all offline clients together in one
- * window; nothing is preloaded shared all clients in one window; nothing is preloaded trap all
- * clients in one window, with libkfdshim.so and a private kfdschedd; offline clients with the same
- * group form one gang; self, gate: the same by these levels peers all clients in one window, with
- * libkfdshim.so in a directory of their own, and no daemon
+ * alone   each online client by itself, one window each; then all offline clients together in
+ *         one window; nothing is preloaded
+ * shared  all clients in one window; nothing is preloaded
+ * trap    all clients in one window, with libkfdshim.so and a private kfdschedd; offline clients
+ *         with the same group form one gang (they are suspended and resumed together)
+ * self, gate  as trap, but at these levels
+ * peers   all clients in one window, with libkfdshim.so in a directory of their own, and no daemon
  *
  * The offline clients alone have no arrivals, so that their result is the same with every seed:
  * they run with the first seed only.

@@ -8,10 +8,10 @@
  * The model: one node; one server that serves the requests in the order of their arrival; one
  * offline process that always has work, and does not run while a request is served.
  *
- * - The gap between the end of a request and the next arrival is given to the offline process if
- * the gap is longer than the cost of a resume, which is subtracted from it. - The request after
- * such a gap begins later by the cost of a suspend. This delay propagates: to the requests that
- * wait behind it, and to the gap that becomes shorter.
+ *   - The gap between the end of a request and the next arrival is given to the offline process if
+ *     the gap is longer than the cost of a resume, which is subtracted from it.
+ *   - The request after such a gap begins later by the cost of a suspend. This delay propagates: to
+ *     the requests that wait behind it, and to the gap that becomes shorter.
  *
  * The rule ignores that the next gap becomes shorter. For Poisson arrivals the best threshold,
  * found by trying, gives at most 2 % more of the share.

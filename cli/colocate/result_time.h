@@ -90,7 +90,7 @@ void time_forget(struct result_time *time, unsigned shares);
 double time_percent(const struct result_time *time, enum time_share share);
 /* Returns all shares in percent as a JSON object, null for those that are not known. */
 json_t *time_json(const struct result_time *time);
-/* Fields of struct time_percents: for JSON; for a row of the table, with the name of the arm. */
+/* Fields of struct time_percents, for JSON, and for a row of the table with the arm's name. */
 extern const struct field fields_colocate_time[], fields_colocate_time_row[];
 
 #endif

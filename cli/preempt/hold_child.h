@@ -41,10 +41,10 @@ void *hold_child_memory(size_t bytes);
  * SIGTERM, SIGHUP, SIGQUIT) act() has to finish early and return. Ctrl-Z (SIGTSTP) is blocked in
  * the child and has no effect, so that the target is not kept suspended.
  *
- * Returns what act() returned, which has to be below 256, or CLI_FAILED: no child could be started:
- * a line was printed, and *end is HOLD_CHILD_RETURNED; the child was ended by a signal: *end is
- * HOLD_CHILD_KILLED or HOLD_CHILD_STOPPED. The earlier handlers of the signals that are forwarded
- * to the child are restored.
+ * Returns what act() returned, which has to be below 256, or CLI_FAILED:
+ *   no child could be started: a line was printed, and *end is HOLD_CHILD_RETURNED;
+ *   the child was ended by a signal: *end is HOLD_CHILD_KILLED or HOLD_CHILD_STOPPED.
+ * When the child has ended, the earlier handlers of the forwarded signals are restored.
  */
 int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int signals),
 		   void *context, enum hold_child_end *end);

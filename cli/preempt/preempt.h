@@ -89,7 +89,8 @@ struct preempt_times {
 	double *sorted; /* `count` values, ascending */
 };
 
-/* Statistics. suspend, held, resume: of all rounds but the first, which is reported separately. */
+/* Statistics. `suspend`, `held` and `resume` are of all rounds but the first, which is printed
+ * apart. */
 struct preempt_stats {
 	struct preempt_times suspend, held, resume;
 	/* Requests that began and ended within one hold, and those that began and ended while the
