@@ -23,9 +23,8 @@
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/worker.h"
 
-#define HEARTBEAT_NS                                                                               \
-/* maximum sleep of the loop; struct daemon_shm guarantees a heartbeat within 100 ms */
-40000000u
+/* Maximum sleep of the loop; struct daemon_shm guarantees a heartbeat within 100 ms. */
+#define HEARTBEAT_NS 40000000u
 #define EVENTS 64
 #define ROUNDS 8 /* decisions of the core in a row (act()), before the next events */
 /* with up to so many clients, scan_few() scans all of them */
@@ -38,9 +37,9 @@
 /* clients that find_causes() compares, at most */
 #define CAUSE_SEARCHES 1024u
 
-	/* Rate limit of loop iterations. If events come at a higher rate, one iteration handles several of
+/* Rate limit of loop iterations. If events come at a higher rate, one iteration handles several of
  * them, and an event waits a quarter of a millisecond at most. */
-	static const struct ratelimit_rule iterations = {.burst = 100, .period_ns = 100000u};
+static const struct ratelimit_rule iterations = {.burst = 100, .period_ns = 100000u};
 static const struct ratelimit_rule causes = {.burst = 64, .period_ns = 1000000u};
 
 static struct worker the_worker; /* static because it is large */
