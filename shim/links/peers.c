@@ -72,8 +72,7 @@ static struct {
 	uint32_t count;
 } urgency;
 
-/* Returns a peer's priority. With PRIORITY_UNSET a process neither holds peers nor is held for
- * them. */
+/* Returns a peer's priority. A process with PRIORITY_UNSET holds no peer, and is not held. */
 static int priority_of(const struct peer *peer)
 {
 	return __atomic_load_n(&peer->priority, __ATOMIC_RELAXED);
@@ -120,10 +119,9 @@ static void set_changed(void)
 	__atomic_store_n(&changed, true, __ATOMIC_SEQ_CST);
 }
 
-/* Wakes the first peer that may have to hold itself for this process, and marks the others for
- * wake_rest(). These are the peers with a lower priority, and, if this process uses a new node,
- * those of its own group, which are held together with it. Returns true if wake_rest() is
- * needed. */
+/* Wakes the first peer that may have to hold itself: one with a lower priority or, if this process
+ * uses a new node, of its own group, which is held together with it. Marks the others, and returns
+ * true if there are any: wake_rest() wakes them. */
 static bool wake_first(bool new_node)
 {
 	int mine = gang_priority(config.group, config_priority());
@@ -438,8 +436,8 @@ static struct node_set nodes_of_ours(void)
 	return nodes;
 }
 
-/* Returns the set of nodes that the peer's gang (its group, or only the peer) keeps busy: if a
- * member is active, all nodes where a member has queues. */
+/* Returns the nodes that the peer's gang (its group, or only the peer) keeps busy: if a member is
+ * active, all nodes where a member has queues. */
 static struct node_set gang_active(const struct peer *peer)
 {
 	struct node_set nodes = {0}, active = {0}, none = {0};

@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	for (unsigned round = 0; round < rounds; round++) {
 		for (unsigned i = 0; i < processes; i++) {
-			child_start(&children[i], tenant);
+			child_begin(&children[i], tenant);
 			hear(children[i].from);
 		}
 		puts("ready");

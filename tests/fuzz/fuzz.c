@@ -288,7 +288,7 @@ int fuzz(int argc, char **argv, void (*round)(struct pool *pool))
 	bool some = true;
 
 	signal(SIGPIPE, SIG_IGN);
-	child_start(&beside, neighbour);
+	child_begin(&beside, neighbour);
 	hear(beside.from);
 	while (some) {
 		some = false;

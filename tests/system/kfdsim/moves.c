@@ -249,8 +249,8 @@ static void neighbours(void)
 	struct child children[2];
 	uint64_t before = available();
 
-	child_start(&children[0], copies_rows);
-	child_start(&children[1], copies_bytes);
+	child_begin(&children[0], copies_rows);
+	child_begin(&children[1], copies_bytes);
 	for (unsigned i = 0; i < 2; i++)
 		hear(children[i].from);
 	is_replied(1000, 100);

@@ -58,7 +58,7 @@ int main(void)
 	start = clock_ns();
 	queue_new(&gpu, &queue);
 	CHECK(clock_ns() - start < 50 * MS);
-	child_start(&child, neighbour);
+	child_begin(&child, neighbour);
 	hear(child.from);
 	sleep_ms(300); /* until the update for its own queue is over */
 

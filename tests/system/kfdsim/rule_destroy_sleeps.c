@@ -32,7 +32,7 @@ int main(void)
 	struct child child;
 
 	gpu_open(&gpu);
-	child_start(&child, body);
+	child_begin(&child, body);
 	hear(child.from);
 	seize(child.pid);
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, 0, 1, &info), 0);

@@ -51,7 +51,7 @@ int main(void)
 	struct raw_queue queues[3];
 	struct child behind, after;
 
-	child_start(&behind, second);
+	child_begin(&behind, second);
 	hear(behind.from);
 	gpu_open(&gpu);
 	queue_new(&gpu, &queues[0]);
@@ -67,7 +67,7 @@ int main(void)
 	CHECK_IS(queue_destroy(&gpu, queues[1].id + 1), -EINVAL);
 	CHECK_IS(queue_destroy(&gpu, queues[1].id), 0);
 	sleep_ms(1500);
-	child_start(&after, third);
+	child_begin(&after, third);
 	hear(after.from);
 	notify(after.to);
 	CHECK_IS(child_end(&after), 0);

@@ -38,7 +38,7 @@ int main(void)
 	int events[2];
 
 	gpu_open(&gpu);
-	child_start(&child, body);
+	child_begin(&child, body);
 	queue_new(&gpu, &other); /* CREATE_QUEUE waits only to take queues off */
 	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
 	hear(child.from);

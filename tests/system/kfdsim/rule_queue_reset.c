@@ -78,7 +78,7 @@ int main(void)
 	struct child child;
 	uint32_t event;
 
-	child_start(&child, neighbour);
+	child_begin(&child, neighbour);
 	hear(child.from);
 	self_debug_open(2);
 	event = hw_event(&self.gpu);

@@ -123,7 +123,7 @@ int main(void)
 	struct raw_queue extra;
 	uint32_t event;
 
-	child_start(&old, neighbour);
+	child_begin(&old, neighbour);
 	hear(old.from);
 	self_debug_open(1);
 	gpu_open_too(&second, &self.gpu, 1);
@@ -161,7 +161,7 @@ int main(void)
 	stays_flagged();
 
 	/* A process that starts now has working GPUs. */
-	child_start(&young, neighbour);
+	child_begin(&young, neighbour);
 	hear(young.from);
 	notify(young.to);
 	hear(young.from);

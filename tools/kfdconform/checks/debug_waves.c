@@ -120,7 +120,7 @@ void check_watch_shared_by_all(void)
 {
 	struct child other;
 
-	child_start(&other, take_three);
+	child_begin(&other, take_three);
 	hear(other.from);
 	session();
 	CHECK_IS(set_watch(), 3);

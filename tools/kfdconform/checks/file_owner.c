@@ -81,7 +81,7 @@ void check_passed_descriptor_is_ebadf(void)
 	int fd;
 
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
-	child_start(&child, sends_its_own);
+	child_begin(&child, sends_its_own);
 	fd = fd_receive(sockets[0]);
 	CHECK(fd >= 0);
 	CHECK_IS(harness_version(fd), -EBADF);

@@ -411,7 +411,7 @@ void check_imported_memory_is_the_same(void)
 	int fd;
 
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets));
-	child_start(&child, other_process);
+	child_begin(&child, other_process);
 	gpu_open(&gpu);
 	gtt_new(&gpu, BYTES, &buffer);
 	shared = buffer.cpu;

@@ -500,7 +500,7 @@ int trap_send(int kfd, pid_t pid, uint64_t mask, uint32_t gpu_id)
 			.u.send_runtime_event = {.exception_mask = mask, .gpu_id = gpu_id});
 }
 
-void child_start(struct child *child, void (*body)(int from, int to))
+void child_begin(struct child *child, void (*body)(int from, int to))
 {
 	int to[2], from[2];
 
@@ -585,7 +585,7 @@ static void opens_device(int from, int to)
 
 void device_child_start(struct child *child)
 {
-	child_start(child, opens_device);
+	child_begin(child, opens_device);
 	hear(child->from);
 }
 

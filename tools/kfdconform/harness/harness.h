@@ -272,7 +272,7 @@ struct child {
 	int to, from;
 };
 /* Starts the child. body() gets its own ends of the pipes. */
-void child_start(struct child *child, void (*body)(int from, int to));
+void child_begin(struct child *child, void (*body)(int from, int to));
 /* Sends a byte through a pipe to wake its reader. */
 void notify(int fd);
 void hear(int fd);		 /* waits for a byte */

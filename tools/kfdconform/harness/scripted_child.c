@@ -333,7 +333,7 @@ static void body(int from, int to)
 
 void scripted_start(struct scripted_child *scripted, const char *steps)
 {
-	child_start(&scripted->child, body);
+	child_begin(&scripted->child, body);
 	scripted->pid = scripted->child.pid;
 	for (; *steps; steps++)
 		CHECK(scripted_do(scripted, *steps) >= 0);
