@@ -25,7 +25,7 @@ _Static_assert(offsetof(amd_signal_t, queue_ptr) == KFDSHIM_SIGNAL_QUEUE_PTR, "i
 _Static_assert(AMD_SIGNAL_KIND_DOORBELL < 0 && AMD_SIGNAL_KIND_LEGACY_DOORBELL < 0,
 	       "doorbells have negative kinds, see doorbell()");
 _Static_assert(AMD_SIGNAL_KIND_USER >= 0, "other signals have not");
-_Static_assert(sizeof(amd_signal_t) == 64, "kfdshim_hot() spreads signals");
+_Static_assert(sizeof(amd_signal_t) == 64, "kfdshim_doorbell_slot() divides by it");
 
 typedef __typeof__(ioctl) ioctl_fn;
 

@@ -180,8 +180,8 @@ static int update_queue(int fd, unsigned long request, void *arg)
 		q->priority = args.queue_priority;
 		q->percent = args.queue_percentage & 0xff;
 		q->percentage = args.queue_percentage;
-		q->runtime_percentage = merged.queue_percentage;
-		q->runtime_priority = merged.queue_priority;
+		q->driver_percentage = merged.queue_percentage;
+		q->driver_priority = merged.queue_priority;
 		q->update_ring = args.ring_base_address;
 		q->update_bytes = args.ring_size;
 		moved = args.ring_base_address != q->ring || args.ring_size != q->ring_bytes;

@@ -57,8 +57,8 @@ static uint32_t collect(void)
 			.queue_priority = q->priority,
 		};
 		merge(&updates[n]);
-		if (updates[n].queue_percentage != q->runtime_percentage ||
-		    updates[n].queue_priority != q->runtime_priority)
+		if (updates[n].queue_percentage != q->driver_percentage ||
+		    updates[n].queue_priority != q->driver_priority)
 			n++;
 	}
 	agent_unlock();
@@ -73,8 +73,8 @@ static void done(const struct kfd_ioctl_update_queue_args *args)
 	agent_lock();
 	q = shim_queue_by_id(0, args->queue_id);
 	if (q) {
-		q->runtime_percentage = args->queue_percentage;
-		q->runtime_priority = args->queue_priority;
+		q->driver_percentage = args->queue_percentage;
+		q->driver_priority = args->queue_priority;
 	}
 	agent_unlock();
 }

@@ -78,8 +78,8 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
 	q->wptr = (const uint64_t *)(uintptr_t)a.write_pointer_address;
 	q->cwsr_address = a.ctx_save_restore_address;
 	q->cwsr_bytes = a.ctx_save_restore_size;
-	q->priority = q->runtime_priority = a.queue_priority;
-	q->percentage = q->runtime_percentage = a.queue_percentage;
+	q->priority = q->driver_priority = a.queue_priority;
+	q->percentage = q->driver_percentage = a.queue_percentage;
 	q->percent = a.queue_percentage & 0xff; /* bits 15:8: target XCC */
 	q->stopped = queue_args_stop(q->ring, q->ring_bytes, q->percentage);
 	/* Check that the pointers can be read, by the same kind of read that will be used later. */

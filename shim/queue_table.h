@@ -61,7 +61,7 @@ struct shim_queue {
 	uint32_t percentage; /* queue_percentage, the whole word; `percent` is its low byte */
 	/* Values that the driver received last. They differ from the runtime's values while the
 	 * process is held by UPDATE_QUEUE (queue_override.h). */
-	uint32_t runtime_percentage, runtime_priority;
+	uint32_t driver_percentage, driver_priority;
 	uint32_t cu_bits;	  /* number of CUs in the CU mask; 0: no mask */
 	uint64_t intercept_queue; /* hsa_queue_t of the intercept queue in front of it; 0: none */
 	bool cooperative;	  /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */

@@ -38,7 +38,7 @@
 #define CAUSE_SEARCHES 1024u
 
 /* Rate limit of loop iterations. If events come at a higher rate, one iteration handles several of
- * them, and an event waits a quarter of a millisecond at most. */
+ * them, and an event waits at most 100 us for it. */
 static const struct ratelimit_rule iterations = {.burst = 100, .period_ns = 100000u};
 static const struct ratelimit_rule causes = {.burst = 64, .period_ns = 1000000u};
 

@@ -91,8 +91,11 @@ static void sink_add(int fd)
 	int ends[2];
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		log_error("a connection with received file descriptors stays open: %s",
+			  strerror(errno));
 		return;
+	}
 	pid = fork();
 	if (pid == 0)
 		swallow(fd, ends[1], ends[0]);
