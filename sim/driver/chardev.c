@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver's entry for ioctls (kfd_ioctl): number and size in the command word count, type and
- * direction do not. Short argument structs are padded with zeros, long ones are cut. Results are
- * copied back even with an error.
+ * Dispatches the ioctls of /dev/kfd, like the driver's kfd_ioctl(). Of the command word only number
+ * and size count; type and direction are ignored. If the caller's argument struct is shorter than
+ * the driver's, it is padded with zeros; if it is longer, the rest is ignored. Results are copied
+ * back to the caller even if the ioctl fails.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -18,7 +19,9 @@
 #define KFD_MINOR_7_3 23
 #define TILE_GB_ADDR_CONFIG 0x2a114042u
 
-enum { IN = 1, OUT = 2, MUTEX = 4 }; /* MUTEX: needs the caller's process->mutex */
+/* Flags of an ioctl. IN, OUT: arguments are copied from and to the caller. MUTEX: the ioctl waits
+ * for the caller's process->mutex. */
+enum { IN = 1, OUT = 2, MUTEX = 4 };
 
 static int get_version(struct call *call)
 {
@@ -31,7 +34,7 @@ static int get_version(struct call *call)
 }
 
 /* GET_CLOCK_COUNTERS: returns the clocks of GPU, CPU and system at one instant, because the runtime
- * maps GPU time to system time through them. Linux returns boot time as the system's. */
+ * maps GPU time to system time through them. The system clock is boot time, as in Linux. */
 static int get_clock_counters(struct call *call)
 {
 	struct kfd_ioctl_get_clock_counters_args *a = (void *)call->data;
@@ -82,14 +85,15 @@ static int get_tile_config(struct call *call)
 	return 0;
 }
 
-/* Refuses the debugging ioctls from before KFD 1.13, as the driver does. */
+/* Refuses the debugging ioctls from before KFD 1.13 with -EPERM, as the driver does. */
 static int retired(struct call *call)
 {
 	return rule_errno(call->sim, RULE_retired_ioctls_are_eperm, -EPERM, -ENOTTY);
 }
 
-/* CRIU_OP: returns the driver's errno where it would refuse (no capability, or an operation that is
- * not possible), and -EOPNOTSUPP for what it could do, which is not simulated. */
+/* CRIU_OP, which is not simulated. Returns the driver's errno if the driver would refuse the call:
+ * no capability, unknown operation, or UNPAUSE of a process that is not paused. Returns -EOPNOTSUPP
+ * for all other operations. */
 static int criu(struct call *call)
 {
 	const struct kfd_ioctl_criu_args *a = (void *)call->data;
@@ -166,7 +170,7 @@ static const struct kfd_ioctl {
 	      IN | OUT),
 	ENTRY(EXPORT_DMABUF, ioctl_export_dmabuf, struct kfdabi_export_dmabuf, IN | OUT | MUTEX),
 	ENTRY(RUNTIME_ENABLE, ioctl_runtime_enable, struct kfdabi_runtime_enable, IN | OUT | MUTEX),
-	/* Needs the target's mutex, not the caller's (debug.c). */
+	/* No MUTEX: DBG_TRAP waits for the mutex of its target, not of the caller (debug.c). */
 	ENTRY(DBG_TRAP, ioctl_dbg_trap, struct kfdabi_dbg_trap, IN | OUT),
 	[KFDABI_CREATE_PROCESS] = {"CREATE_PROCESS", ioctl_create_process, 0, MUTEX},
 #undef ENTRY
@@ -208,7 +212,8 @@ static bool has_number(const struct sim *sim, uint32_t nr)
 	return nr < KFDABI_NR_END && entries[nr].name;
 }
 
-/* Refuses an ioctl that is not simulated: -EOPNOTSUPP; -ENOTTY if the driver lacks it, too. */
+/* Reports an ioctl that is not simulated. Returns -EOPNOTSUPP if the driver has this ioctl, else
+ * -ENOTTY. */
 static int refuse(struct sim *sim, uint32_t nr)
 {
 	report_unknown(sim, KFDABI_TYPE, nr);
@@ -217,7 +222,8 @@ static int refuse(struct sim *sim, uint32_t nr)
 	return rule_errno(sim, RULE_unknown_ioctl_is_enotty, -ENOTTY, -EINVAL);
 }
 
-/* Returns true if --break makes kfdsim refuse this size or direction, which the driver accepts. */
+/* Returns true if the option --break makes kfdsim refuse this size or direction, which the driver
+ * accepts. @own: size of the driver's argument struct. */
 static bool has_bad_form(const struct sim *sim, uint32_t cmd, size_t own)
 {
 	return (!rule_holds(sim, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
@@ -279,7 +285,8 @@ void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif)
 	sim->serving = NULL;
 }
 
-/* Checks number, owner of the fd and form in the driver's order. Returns 0 or a negative errno. */
+/* Checks, in the driver's order, whether the ioctl exists, whether the process owns the fd, and
+ * whether size and direction are accepted. Returns 0 or the negative errno of the refusal. */
 static int check_front(struct sim *sim, struct process *process, const struct notif *notif)
 {
 	bool owner =

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the driver leaves in the save areas of compute queues (kfd_mqd_manager_v9.c). For each XCC,
- * a stride of the queue's save size apart, it writes 16 bytes with the place of control stack and
- * wave state, and the control stack itself, which it copies from the MQD. It does so after a
- * SUSPEND that suspended at least one queue, for every compute queue of the process.
- * GET_QUEUE_WAVE_STATE writes the same for one queue, into the memory that it is given. The wave
- * state is written by the GPU and not simulated: its size is reported, its bytes are not there.
+ * Writes what the driver leaves in the save areas of compute queues (kfd_mqd_manager_v9.c). An area
+ * has one part for each XCC; the parts are the queue's save size apart. The driver writes to each
+ * part a header of 16 bytes with offset and size of control stack and wave state. It also writes
+ * the control stack, which it copies from the MQD. It does so for every compute queue of a process,
+ * after a SUSPEND_QUEUES that suspended at least one queue. GET_QUEUE_WAVE_STATE writes the same
+ * data for one queue, into memory of the caller. The GPU would write the wave state, which is not
+ * simulated: the header has its size, but its bytes are not written.
  *
- * The control stack grows down towards the header, the wave state up behind the control stack.
+ * The control stack grows down towards the header. The wave state begins behind the control stack
+ * and grows up.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,8 +24,8 @@ struct cwsr_header {
 	uint32_t wave_offset, wave_bytes; /* offset: end of the wave state */
 };
 
-/* Returns the XCC's part of the saved wave slots. Workgroups are spread over the XCCs evenly; the
- * first XCCs get the rest. */
+/* Returns how many of the queue's saved wave slots belong to this XCC. Workgroups are spread over
+ * the XCCs evenly; the first XCCs get the remainder. */
 static uint64_t wave_slots_of(const struct queue *queue, uint32_t xcc)
 {
 	uint32_t xccs = queue->process->sim->config.gpu.xccs;
@@ -50,10 +52,12 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
 }
 
-/* Where a save area is written to: the queue's own one, or memory that a call has named. */
+/* Destination of a save area: the queue's own area, or memory that the caller of an ioctl has
+ * passed. */
 struct area_target {
-	const struct process *process; /* call NULL: `at` is in the GPU memory of this process */
-	const struct call *call;       /* else: `at` is in the memory of the caller */
+	/* if call is NULL: `at` is an address in the GPU memory of this process */
+	const struct process *process;
+	const struct call *call; /* if not NULL: `at` is an address in the caller's memory */
 	uint64_t at;
 };
 
@@ -64,7 +68,7 @@ static int put(const struct area_target *to, uint64_t offset, const void *from, 
 	return access_write(to->process, to->at + offset, from, n) ? -EFAULT : 0;
 }
 
-/* Writes a control stack of this size; the contents of its words are made up. */
+/* Writes a control stack of @bytes bytes; the values of its words are invented. */
 static int write_stack(const struct area_target *to, uint64_t at, uint32_t bytes)
 {
 	uint32_t words[1024], n = bytes / 4;
@@ -141,7 +145,8 @@ void savearea_write(struct process *process)
 			continue;
 		first = false;
 		to = (struct area_target){.process = process, .at = queue->save_address};
-		/* A failure ends this queue's part, and the driver does not report it. */
+		/* If a write fails, the rest of this queue's area is left out. As in the driver,
+		 * the failure is not reported. */
 		for (uint32_t xcc = 0; xcc < xccs && !write_xcc(queue, &to, xcc); xcc++)
 			;
 	}

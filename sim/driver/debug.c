@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * DBG_TRAP: permissions, the required state, and the session itself (kfd_chardev.c, kfd_debug.c).
- * What changed within Linux 6.12 and later depends on sim->config.kernel.
+ * Implements the ioctl DBG_TRAP: checks permission and state for each operation, and keeps the
+ * debug session (kfd_chardev.c, kfd_debug.c). Behaviour that changed within Linux 6.12 or later
+ * depends on sim->config.kernel.
  *
- * Whether a process is allowed to trace another one is decided by the machine's own kernel (Yama,
- * credentials). Only the result is checked here: TracerPid.
+ * The machine's own kernel decides whether a process is allowed to trace another one (Yama,
+ * credentials). This file only checks the result, TracerPid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +16,16 @@
 #include "sim/driver/debug.h"
 #include "sim/driver/memory.h"
 
-/* DISABLE resumes the queues, resets the launch mode and the flags, and disarms. */
+/* Runlist updates that a DISABLE causes. It resumes the queues, resets launch mode and flags, and
+ * undoes the setup for debugging, with one update for each. */
 #define DISABLE_UPDATES 4u
 
 /* The only simulated GPU type whose older firmware cannot have GWS and debugging in one process. */
 #define GFX_9_4_1 90008u /* as in the topology */
 #define GWS_FIRMWARE_9_4_1 48u
 
-/* Replaces the target's debugger: takes a reference to the new one, drops that to the old one. */
+/* Replaces the target's debugger (NULL: none). Takes a reference to the new debugger and drops the
+ * reference to the earlier one. */
 static void set_debugger(struct process *target, struct process *debugger)
 {
 	if (debugger)
@@ -43,8 +46,8 @@ static uint64_t nodes_concerned(const struct process *process)
 	return nodes;
 }
 
-/* Reserves the last VMID of each GPU for the target on GPU types without debugging per VMID, which
- * can have one debugged process. Does so on all GPUs or none. */
+/* GPU types without debugging per VMID can have only one debugged process. On these types the
+ * function reserves the last VMID of each GPU for the target, on all GPUs or on none. */
 void debug_arm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
@@ -68,7 +71,7 @@ void debug_arm(struct process *target, struct runlist_update *update)
 		}
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		sim->nodes[i].debug_vmid = target;
-	update->again++; /* one update for the VMID, one for the settings */
+	update->again++; /* two updates: one for the VMID, one for the settings */
 }
 
 /* Frees the debug VMIDs that the target holds, on all GPUs. */
@@ -101,7 +104,8 @@ void debug_disarm(struct process *target, struct runlist_update *update)
 		release_vmids(target);
 }
 
-/* Clears what is left of a session once its queues are resumed. */
+/* Ends a session whose queues are resumed already: closes the dbg_fd, and clears debugger, pending
+ * exceptions and the mark that there is a session. */
 static void session_clear(struct process *target)
 {
 	struct sim *sim = target->sim;
@@ -129,7 +133,8 @@ static void resumed(struct runlist_update *update)
 	queues_wake_destroyers(update->process, UINT64_MAX, RULE_disable_wakes_destroy);
 }
 
-/* DISABLE: ends the session. @call NULL: the debugger died. Returns CALL_PENDING or -ENOMEM. */
+/* Ends the debug session of the target. @call: the DISABLE; NULL if the debugger has died. Returns
+ * CALL_PENDING or -ENOMEM. */
 static int session_end(struct call *call, struct process *target)
 {
 	struct runlist_update *update = runlist_update_new(target, call, resumed);
@@ -173,10 +178,10 @@ void debug_process_died(struct process *process)
 		TAILQ_REMOVE(&process->runtime_sleepers, sleeper, link);
 		call_drop(sleeper);
 	}
-	/* As in the driver, a debugger searches for its targets only if its count is above 0. A
-	 * refused ENABLE leaves the refused process as the target's debugger, with a count of 0.
-	 * The death of the earlier debugger then does not end the session either, because the
-	 * search below does not find the target. */
+	/* As in the driver, the targets of a dead debugger are searched only if its count of
+	 * targets is above 0. A refused ENABLE stores the refused process as the target's debugger,
+	 * but its count stays 0. If the earlier debugger dies after that, its session does not end
+	 * either, because the target no longer refers to the earlier debugger. */
 	if (process->debugged <= 0 && rule_holds(sim, RULE_enable_poisons_owner))
 		return;
 	if (!rule_holds(sim, RULE_life_debugger_killed_resumes) ||
@@ -194,8 +199,8 @@ void debug_process_died(struct process *process)
 	}
 }
 
-/* Searches for closes and detaches, which the driver ignores. Without such a search --break could
- * not break the rules about them. */
+/* Ends the session at a close or detach if --break breaks the rule that the session continues. The
+ * driver ignores both, so without --break this function does nothing. */
 void debug_check(struct process *process)
 {
 	const struct sim *sim = process->sim;
@@ -213,7 +218,7 @@ void debug_check(struct process *process)
 		debug_session_end(process);
 }
 
-/* Returns a copy of the debugger's dbg_fd, or a negative errno. */
+/* Duplicates the debugger's dbg_fd @number. Returns the new fd or a negative errno. */
 static int take_event_fd(const struct call *call, uint32_t number)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, call->process->pidfd, number, 0), flags;
@@ -252,8 +257,8 @@ static int write_info(struct call *call, const struct process *target)
 	return call_write(call, a->u.enable.rinfo_ptr, &info, room);
 }
 
-/* Leaves the queues suspended after ENABLE (--set enable_leaves_unmapped): one report from hardware
- * says that they then wait for a RESUME. */
+/* Marks all queues of the target as suspended at ENABLE (--set enable_leaves_unmapped). One report
+ * from real hardware says that after ENABLE the queues wait for a RESUME. */
 static void leave_unmapped(struct process *target)
 {
 	struct queue *queue;
@@ -267,7 +272,7 @@ static void leave_unmapped(struct process *target)
 }
 
 /* Handles an ENABLE whose runtime information cannot be written to the caller. In Linux 6.12 the
- * session stays; in 7.3 nothing is left of it. */
+ * session stays; in 7.3 it is ended completely. */
 static void info_failed(struct process *target, struct runlist_update *update)
 {
 	const struct sim *sim = target->sim;
@@ -286,7 +291,8 @@ static void enabled(struct runlist_update *update)
 {
 	struct process *target = update->process;
 
-	/* The debugger may have ended during the update, when its session could not be ended. */
+	/* If the debugger ended during the update, its session could not be ended then and is ended
+	 * later. */
 	if (target->session && target->debugger && target->debugger->dead)
 		target->disable_later = true;
 	queues_wake_destroyers(target, UINT64_MAX, RULE_disable_wakes_destroy);
@@ -407,7 +413,9 @@ enum { HARDWARE = 1, NODE = 2 };
 
 static const struct operation {
 	int (*run)(struct call *call, struct process *target);
-	unsigned flags; /* HARDWARE: only with the runtime enabled; NODE: names a GPU */
+	/* HARDWARE: requires that the target's runtime is enabled; NODE: the arguments contain a
+	 * gpu_id */
+	unsigned flags;
 } operations[] = {
 	[KFDABI_TRAP_ENABLE] = {trap_enable, 0},
 	[KFDABI_TRAP_DISABLE] = {session_end, 0},

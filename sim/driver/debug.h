@@ -15,18 +15,19 @@
 #include "sim/driver/runlist_update.h"
 
 /* ---- debug.c: the session ---- */
-/* Sets all GPUs up for debugging the target, and adds to @update the nodes and repetitions that
- * this costs. If another process holds a GPU's debug VMID, sets the target's runtime state to
- * "busy" instead and clears the nodes of @update. */
+/* Sets all GPUs up for debugging the target, and adds to @update the nodes to update and the number
+ * of updates that this requires. If another process holds a GPU's debug VMID, sets the target's
+ * runtime state to "busy" instead and clears the nodes of @update. */
 void debug_arm(struct process *target, struct runlist_update *update);
 /* Undoes debug_arm(): resumes the target's queues, frees its watchpoints and debug VMIDs, resets
- * trap mask and flags, and adds to @update what this costs. */
+ * trap mask and flags, and adds the nodes and number of updates to @update. */
 void debug_disarm(struct process *target, struct runlist_update *update);
 
 /* ---- debug_events.c: exceptions ---- */
 /* SEND_RUNTIME_EVENT: passes exceptions on to the target's runtime. */
 int debug_send_event(struct call *call, struct process *target);
-/* SET_EXCEPTIONS_ENABLED: sets which exceptions notify the debugger, also pending ones. */
+/* SET_EXCEPTIONS_ENABLED: sets which exceptions notify the debugger. Notifies it at once if one of
+ * them is pending. */
 int debug_set_exceptions(struct call *call, struct process *target);
 /* QUERY_DEBUG_EVENT: returns the next enabled exception with its GPU and queue. Returns -EAGAIN if
  * no enabled exception is pending. */
@@ -39,27 +40,28 @@ int debug_query_info(struct call *call, struct process *target);
 void debug_subscribe(struct process *target, uint64_t mask);
 
 /* ---- debug_waves.c: operations on waves and addresses ---- */
-/* SET_WAVE_LAUNCH_OVERRIDE: sets the traps with which waves start. */
+/* SET_WAVE_LAUNCH_OVERRIDE: sets which traps are enabled in waves that start from now on. */
 int debug_launch_override(struct call *call, struct process *target);
-/* SET_WAVE_LAUNCH_MODE: checks the mode, which has no other effect here. */
+/* SET_WAVE_LAUNCH_MODE: checks the mode, which has no effect on the simulated waves. */
 int debug_launch_mode(struct call *call, struct process *target);
-/* SET_NODE_ADDRESS_WATCH: takes a watchpoint. Returns -ENOMEM if none is free on the node. */
+/* SET_NODE_ADDRESS_WATCH: allocates a watchpoint. Returns -ENOMEM if none is free on the node. */
 int debug_set_watch(struct call *call, struct process *target);
 /* CLEAR_NODE_ADDRESS_WATCH: frees a watchpoint. Returns -EINVAL if the target does not have it. */
 int debug_clear_watch(struct call *call, struct process *target);
-/* SET_FLAGS: sets the debug flags and outputs the earlier ones. -EACCES: not on this GPU. */
+/* SET_FLAGS: sets the debug flags and returns the earlier ones in the arguments. Returns -EACCES
+ * for a flag that this GPU does not support. */
 int debug_set_flags(struct call *call, struct process *target);
 /* Frees the target's watchpoints. Returns the largest number that it had on one node. */
 unsigned debug_watches_release(struct process *target);
 
 /* ---- debug_suspend.c: SUSPEND_QUEUES, RESUME_QUEUES ---- */
-/* SUSPEND_QUEUES and RESUME_QUEUES end with a runlist update and return CALL_PENDING; the ioctl's
- * result is the number of queues that are suspended or resumed. */
+/* SUSPEND_QUEUES and RESUME_QUEUES: start a runlist update and return CALL_PENDING, or a negative
+ * errno. The ioctl's later result is the number of queues that were suspended or resumed. */
 int debug_suspend(struct call *call, struct process *target);
 int debug_resume(struct call *call, struct process *target);
 /* ---- debug_snapshot.c ---- */
-/* GET_QUEUE_SNAPSHOT: copies queue entries to the caller and clears the exceptions that it
- * names. */
+/* GET_QUEUE_SNAPSHOT: copies an entry for each queue to the caller's array, and clears the
+ * exceptions in the caller's mask from the copied queues. */
 int debug_queue_snapshot(struct call *call, struct process *target);
 /* GET_DEVICE_SNAPSHOT: copies an entry for each GPU to the caller. */
 int debug_device_snapshot(struct call *call, struct process *target);

@@ -46,8 +46,7 @@ static void notify_debugger(const struct process *process)
 		n = write(process->event_fd, dots, sizeof dots); /* an eventfd takes eight bytes */
 }
 
-/* Notifies the debugger of raised exceptions if one of them is enabled now, whatever was enabled
- * when they were raised. Returns true if one is. */
+/* Notifies the debugger if one of the exceptions in @mask is enabled. Returns true if one is. */
 static bool is_subscribed(const struct process *process, uint64_t mask)
 {
 	bool subscribed = mask & process->exceptions_enabled;
@@ -140,7 +139,8 @@ static uint64_t pending(const struct process *target)
 	return mask;
 }
 
-/* Sends no notification for what is pending at ENABLE, as the driver. */
+/* Sends no notification for exceptions that are pending at ENABLE, because the driver sends
+ * none. */
 void debug_subscribe(struct process *target, uint64_t mask)
 {
 	target->exceptions_enabled = mask;
@@ -160,8 +160,9 @@ int debug_set_exceptions(struct call *call, struct process *target)
 	return 0;
 }
 
-/* Returns the exceptions of the first queue, GPU or process with an enabled one, in the driver's
- * search order, and sets the ids of its GPU and queue. NULL: none. */
+/* Searches queues, GPUs and the process, in the driver's order, for the first that has an enabled
+ * exception. Returns a pointer to its exceptions and stores the ids of its GPU and queue; returns
+ * NULL if there is none. */
 static uint64_t *find_event(struct process *target, uint32_t *gpu_id, uint32_t *queue_id)
 {
 	const struct sim *sim = target->sim;
@@ -213,8 +214,9 @@ int debug_query_event(struct call *call, struct process *target)
 	return 0;
 }
 
-/* Returns the exceptions of the queue, GPU or process (@source) to which the code in @mask belongs;
- * NULL: there is no such source or code. */
+/* Returns a pointer to the exceptions of the queue or GPU with the id @source, or of the process:
+ * the kind of exception in @mask decides which. Returns NULL if there is no such queue, GPU or kind
+ * of exception. */
 static uint64_t *find_source(struct process *target, uint64_t mask, uint32_t source)
 {
 	struct queue *queue;
@@ -253,7 +255,8 @@ int debug_query_info(struct call *call, struct process *target)
 	if (mask == RUNTIME_MASK && call_write(call, a->u.query_info.info_ptr, &info,
 					       room < sizeof info ? room : sizeof info))
 		return -EFAULT;
-	/* The driver keeps the data of a memory violation, but never sets its size: 0 bytes. */
+	/* The driver stores the data of a memory violation but never sets its size, so the caller
+	 * gets 0 bytes. */
 	a->u.query_info.info_size =
 		mask == RUNTIME_MASK && rule_holds(sim, RULE_query_info_runtime) ? sizeof info : 0;
 	if (mask == MEMORY_MASK && !rule_holds(sim, RULE_query_info_memory_violation_is_empty))

@@ -34,8 +34,8 @@ static void break_entry(const struct sim *sim, struct kfdabi_queue_snapshot *ent
 		entry->ring_base_address = entry->read_pointer_address;
 }
 
-/* Copies one entry to the caller, and clears the exceptions in its mask from the queue, even if the
- * caller's memory cannot be written. */
+/* Copies one entry to the caller, and clears the exceptions in the caller's mask from the queue,
+ * even if the caller's memory cannot be written. */
 static int write_queue(struct call *call, struct queue *queue, uint32_t i, uint32_t stride)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;

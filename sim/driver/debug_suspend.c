@@ -38,8 +38,9 @@ static uint32_t find_id(const struct runlist_update *update, const struct queue 
 	return NOT_FOUND;
 }
 
-/* Clears the exceptions in the caller's mask from the queues that it has named, on nodes where a
- * queue could be suspended. New queues lose theirs, too, so that a second call can suspend them. */
+/* Clears the exceptions in the caller's mask from all queues that it has named, on nodes where at
+ * least one queue was suspended. New queues were not suspended, but lose QUEUE_NEW by this, so that
+ * a second call can suspend them. */
 static void clear_exceptions(struct runlist_update *update)
 {
 	const struct sim *sim = update->sim;
@@ -58,7 +59,7 @@ static void clear_exceptions(struct runlist_update *update)
 		queue->exceptions &= ~mask;
 }
 
-/* Sets the error bit in every entry that names a queue of a node whose firmware failed. Nothing of
+/* Sets the error bit in every entry that names a queue of a node whose firmware failed. No queue of
  * such a node counts as a success. */
 static void write_errors(struct runlist_update *update)
 {
@@ -108,8 +109,8 @@ static void reply_wrongly(struct runlist_update *update)
 	}
 }
 
-/* Ends the call after the last node: counts the successes, clears exceptions, and writes the array
- * back. */
+/* Ends a SUSPEND or RESUME call after the update of its last node: counts the successes, clears
+ * exceptions, and writes the array back to the caller. */
 static void array_done(struct runlist_update *update)
 {
 	struct sim *sim = update->sim;
@@ -133,8 +134,9 @@ static void array_done(struct runlist_update *update)
 				       RULE_resume_wakes_destroy);
 }
 
-/* Reads the caller's array and marks every entry as invalid, as the driver does; entries of queues
- * that are found lose the mark. Returns 0 or a negative errno; the caller frees the array. */
+/* Reads the caller's array and marks every entry as invalid, as the driver does; mark() removes
+ * this from the entries of queues that it finds. Returns 0 or a negative errno; the caller frees
+ * the array. */
 static int read_ids(struct call *call, struct runlist_update *update, uint64_t address, uint32_t n)
 {
 	const struct sim *sim = call->sim;
@@ -190,7 +192,8 @@ static bool suspend_one(struct queue *queue)
 	return true;
 }
 
-/* Resumes a queue. Returns true: it counts as a success, also if it was not suspended. */
+/* Resumes a queue. Returns true if it counts as a success, which it also does if it was not
+ * suspended. */
 static bool resume_one(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -201,7 +204,8 @@ static bool resume_one(struct queue *queue)
 		debug_resume_queue(queue);
 		return true;
 	}
-	/* Seen on one GPU: such a queue counts as a success, but stops. */
+	/* On one real GPU, RESUME counted a queue that was not suspended as a success, but the
+	 * queue stopped. */
 	if (sim->config.node.unmatched_resume_unmaps ||
 	    !rule_holds(sim, RULE_unmatched_resume_changes_nothing))
 		queue->stalled = true;
@@ -266,8 +270,7 @@ static int array(struct call *call, struct runlist_update *update, uint64_t addr
 }
 
 /* Limits the period to the 8 bits of the register. For a period of 0 the driver writes 1. Linux 7.3
- * checks whether the firmware accepts a 0, but then does not write the field at all, so that the
- * default stays. */
+ * does not write the field at all if the firmware accepts a 0, so that the default stays. */
 uint32_t debug_grace(const struct sim *sim, uint32_t wanted)
 {
 	const struct profile *chip = &sim->config.node;

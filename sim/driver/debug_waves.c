@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * DBG_TRAP's operations on waves: launch mode, launch override, address watches and flags
- * (kfd_debug.c). Simulated are the checks, the limits, the results, and the runlist update that
- * each costs. Waves neither halt nor trap.
+ * (kfd_debug.c). The simulation covers their checks, limits and results, and the runlist update
+ * that each causes. Waves neither halt nor trap.
  */
 #include <errno.h>
 
@@ -20,7 +20,8 @@ static bool per_vmid(const struct sim *sim)
 	return kfdabi_per_vmid(sim->config.node.gfx_target_version);
 }
 
-/* Starts the runlist update with which the settings take effect. */
+/* Starts the runlist update by which changed settings take effect. Returns CALL_PENDING or
+ * -ENOMEM. */
 static int refresh(struct call *call, struct process *target, uint64_t nodes)
 {
 	struct runlist_update *update = runlist_update_new(target, call, NULL);
@@ -50,8 +51,8 @@ int debug_launch_mode(struct call *call, struct process *target)
 static int check_override(const struct sim *sim, uint32_t mode, uint32_t *supported)
 {
 	if (!per_vmid(sim)) {
-		/* The mask applies to the whole GPU, so only what waves of other processes ignore
-		 * is supported. */
+		/* The trap mask applies to the waves of all processes on the GPU. Address watches
+		 * alone are supported, because waves of other processes ignore them. */
 		*supported = KFDABI_TRAP_MASK_ADDRESS_WATCH;
 		return mode == KFDABI_OVERRIDE_OR || !rule_holds(sim, RULE_launch_override_only_or)
 			       ? 0

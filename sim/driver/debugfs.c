@@ -2,9 +2,10 @@
 /*
  * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases after Linux 6.12.
  *
- * On hardware the text is created when it is read. Here the writer thread (sim/host/stats_file.c)
- * creates it after a change, at most every 20 ms, and then rests ten times as long as it worked.
- * The main loop copies what the texts need and never waits for the thread.
+ * On hardware the driver creates the text when a program reads the file. Here the writer thread
+ * (sim/host/stats_file.c) creates it after a change, at most every 20 ms, and then pauses for ten
+ * times the CPU time that it used. The main loop copies what the texts need and never waits for the
+ * thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,18 +33,19 @@
 #define HANG_HWS_TEXT "echo gpu_id > hang_hws\n" /* what a reader gets */
 
 struct debugfs {
-	bool pending;		     /* under the writer's lock */
-	struct debugfs_view view;    /* under the writer's lock; what is to be written next */
+	bool pending; /* under the writer's lock */
+	/* state from which the next texts are made; under the writer's lock */
+	struct debugfs_view view;
 	struct debugfs_view written; /* of the thread only */
 	struct debugfs_text text;    /* of the thread, if it runs */
 	_Atomic uint64_t took_ns;    /* CPU time of the last writing */
 	bool changed;
 	uint64_t given_ns;
 	int proc;		   /* directory proc; -1: none */
-	int hang_hws, hang_events; /* the file, and the inotify that watches it; -1: none */
+	int hang_hws, hang_events; /* file hang_hws, and the inotify fd that watches it; -1: none */
 };
 
-/* Appends a process and its queues to the copy. Returns 0 or -ENOMEM. */
+/* Appends a copy of a process and its queues to @view. Returns 0 or -ENOMEM. */
 static int copy_process(struct debugfs_view *view, const struct process *process)
 {
 	struct debugfs_process *to;
@@ -225,7 +227,7 @@ void debugfs_update(struct sim *sim, uint64_t now_ns)
 	if (now_ns < debugfs_due(sim))
 		return;
 	debugfs->given_ns = now_ns;
-	if (sim->time) { /* no thread: virtual time would have to wait for it */
+	if (sim->time) { /* no writer thread, because virtual time would have to wait for it */
 		debugfs->changed = false;
 		if (!copy_sim(&debugfs->view, sim))
 			write_texts(sim, &debugfs->view);
@@ -240,7 +242,8 @@ void debugfs_update(struct sim *sim, uint64_t now_ns)
 	live_unlock(sim);
 }
 
-/* Writes the directory's name; that of a secondary context is inside that of its process. */
+/* Writes the name of the process's directory to @out. The directory of a secondary context is
+ * inside that of its process. */
 static void process_dir(const struct process *process, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%d", process->record->pid);

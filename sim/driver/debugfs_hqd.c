@@ -3,13 +3,13 @@
  * debugfs kfd/hqds: the registers of every hardware queue slot that the driver owns, on every XCC,
  * and of every SDMA queue slot.
  *
- * On hardware the registers are read when the file is read. Here every number has a fixed width and
- * a fixed place in the text, and is overwritten in a mapping of the file when it changes. That is a
- * few hundred bytes of a text of hundreds of kilobytes.
+ * On hardware the registers are read when the file is read. Here the file is mapped, and every
+ * number has a fixed width and position in the text. A number that changes is overwritten, so that
+ * a change of a queue writes a few hundred bytes of the hundreds of kilobytes.
  *
  * As in hardware a slot keeps its registers when its queue is unmapped; only CP_HQD_ACTIVE (SDMA:
  * the enable bit of RB_CNTL) shows that it is free. The firmware chooses the slot of a queue. Here
- * a queue gets the lowest free one, counted over the pipes in turn.
+ * a queue gets the lowest free slot; slots are numbered row by row across the pipes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #define SLOTS_MAX (PIPES * QUEUES_PER_PIPE)
 #define RLCS_MAX 256u
 #define XCCS_MAX 16u
-#define VMID_FIRST 3u /* of a GPU type without graphics; the first ones belong to the driver */
+#define VMID_FIRST 3u /* on GPU types without graphics; lower VMIDs belong to the driver */
 #define WORDS_A_LINE 8u
 #define LABEL_BYTES 14u /* "    0000c914: " */
 #define WORD_BYTES 9u
@@ -50,7 +50,8 @@
 #define DOORBELL_SDMA_EN (1u << 28)
 #define HIQ_PRIV (3u << 30) /* in PQ_CONTROL: a privileged queue of the kernel */
 
-/* Ranges of SDMA registers. The last one is longer by two from 9.4.3 on. */
+/* Ranges of SDMA registers in a dump: first register and length. From gfx 9.4.3 on the last range
+ * has two registers more. */
 static const struct {
 	uint8_t offset, n;
 } sdma_runs[] = {{0x00, 19}, {0x28, 6}, {0x2f, 7}, {0x40, 10}};
@@ -61,7 +62,8 @@ struct hqd_node {
 	size_t slots[XCCS_MAX][SLOTS_MAX]; /* offsets of the registers in the text */
 	size_t rlcs[RLCS_MAX];
 	struct queue *by_slot[SLOTS_MAX];
-	uint64_t serials[SLOTS_MAX]; /* serial of the queue whose registers the slot has; 0: none */
+	/* serial number of the queue whose registers the slot shows; 0: none */
+	uint64_t serials[SLOTS_MAX];
 	uint32_t vmids[SLOTS_MAX];
 };
 
@@ -80,7 +82,8 @@ static void put_hex(char *at, uint32_t value)
 		at[i] = digits[value & 15];
 }
 
-/* Writes @n registers, from @number on, as zeros, in lines of eight. Returns the end. */
+/* Writes the text of @n registers with value 0 to @at, in lines of eight; @number is the number of
+ * the first register. Returns the end of the text. */
 static char *dump(char *at, uint32_t number, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -108,7 +111,8 @@ static void patch(struct hqd_dump *hqds, size_t start, uint32_t word, uint32_t v
 	put_hex(hqds->map + word_at(start, word), value);
 }
 
-/* Returns the offset of an SDMA MQD word in the text. Each range of registers begins a line. */
+/* Returns the offset in the text of word @word of an SDMA MQD. @start: offset of the slot's first
+ * line. Each range of registers (sdma_runs) begins a line. */
 static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
 {
 	for (size_t run = 0;; run++) {
@@ -135,7 +139,7 @@ static char *write_node(const struct sim *sim, struct hqd_dump *hqds, uint32_t i
 	uint32_t rows = QUEUES_PER_PIPE - !rule_holds(sim, RULE_hqds_tell_every_slot);
 	char *text = hqds->map;
 
-	/* Node 0 of the topology is the processor. */
+	/* Node 0 of the topology is the processor, so the first GPU is node 1. */
 	at += sprintf(at, "Node %u, gpu_id %x:\n", index + 1, sim->nodes[index].gpu_id);
 	for (uint32_t xcc = 0; xcc < sim->config.gpu.xccs; xcc++) {
 		size_t hiq;
@@ -271,7 +275,7 @@ static void show_pointers(struct hqd_dump *hqds, const struct queue *queue,
 }
 
 /* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot
- * that the driver owns and the text shows; SLOTS_MAX: none. */
+ * that the driver owns and the text shows. Returns SLOTS_MAX if there is none. */
 static uint32_t choose_slot(const struct hqd_dump *hqds, const struct hqd_node *node,
 			    const struct queue *queue)
 {
@@ -322,7 +326,7 @@ static void show_compute(struct sim *sim, struct queue *queue)
 		 vmid;
 
 	if (slot == SLOTS_MAX)
-		return; /* more queues than slots: the firmware lets them take turns */
+		return; /* more queues than slots: the firmware runs them one after another */
 	vmid = vmid_of(node, queue->process);
 	if (node->serials[slot] != queue->position.serial || node->vmids[slot] != vmid ||
 	    queue->position.stale) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Texts of the debugfs files, in the formats of the driver's kfd_debugfs_mqds_by_process,
+/* Formats the texts of the debugfs files like the driver's kfd_debugfs_mqds_by_process,
  * pqm_debugfs_mqds, pm_debugfs_runlist and kfd_debugfs_kfd_mem_limits. */
 #include "sim/driver/debugfs_text.h"
 
@@ -24,7 +24,7 @@
 #define GFX_9_4_2 90010u /* gfx90a; the number in the topology */
 #define PROCESS_WORDS_OLD 16u
 #define QUANTUM_MS 10u
-/* LDS and scratch apertures: upper 16 bits of each. */
+/* Base addresses of the LDS and scratch apertures: upper 16 bits of each. */
 #define SH_MEM_BASES 0x00010002u
 #define SH_MEM_UNALIGNED (3u << 3)
 #define RUNLIST_PROCESS_WORDS 21u /* longer one of the two formats */
@@ -58,7 +58,7 @@ static char *hex(char *at, uint32_t value)
 	return at;
 }
 
-/* Appends rows of eight words, each with its offset in bytes. */
+/* Appends @n words in rows of eight. Each row begins with @margin and its offset in bytes. */
 static void words(struct debugfs_text *text, const char *margin, const uint32_t *from, uint32_t n)
 {
 	if (!room(text, (n / WORDS_A_ROW + 1) * ROW_BYTES))
@@ -105,7 +105,8 @@ static void compute_mqd(struct debugfs_text *text, const struct sim *sim,
 	}
 }
 
-/* Returns the SDMA queue whose MQD is @steps slots further on in the engine's array, or NULL. */
+/* Returns the SDMA queue of the same node whose MQD lies @steps MQDs behind that of @image, or
+ * NULL. */
 static const struct queue_image *neighbour(const struct debugfs_view *view,
 					   const struct queue_image *image, uint32_t steps)
 {
@@ -120,7 +121,7 @@ static const struct queue_image *neighbour(const struct debugfs_view *view,
 }
 
 /* Dumps the MQD of an SDMA queue. After a compute queue the driver does not reset its number of
- * XCCs, and so dumps as many: those in the slots behind this one. */
+ * XCCs (@xccs) and therefore dumps as many MQDs: this one and those behind it in memory. */
 static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
 		     const struct queue_image *image, uint32_t xccs)
 {
@@ -140,7 +141,7 @@ static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
 static void header(struct debugfs_text *text, const struct sim *sim,
 		   const struct debugfs_process *process)
 {
-	/* Later releases print the leader's pid in place of the pasid. */
+	/* Releases after Linux 6.12 print the leader's pid in place of the pasid. */
 	if (like_linux_7(sim, RULE_mqds_name_pid_and_pasid, RULE_mqds_name_the_pid_twice))
 		line(text, "Process %d PASID %d:\n", process->pid, process->pid);
 	else
@@ -170,7 +171,8 @@ void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct de
 	}
 }
 
-/* What the driver counts on one node for its runlist. */
+/* Numbers of one node that determine its runlist: processes with a queue, active queues, active
+ * compute queues. */
 struct counts {
 	uint32_t processes, active, active_compute;
 };
@@ -234,7 +236,8 @@ static uint32_t runlist_map_queue(uint32_t *at, const struct queue_image *image)
 	memset(at, 0, RUNLIST_QUEUE_WORDS * sizeof *at);
 	if (image_sdma(image->type) && image->engine < 2)
 		select |= (image->engine + 2) << 26;
-	else if (image_sdma(image->type)) /* engines by number, in two groups of eight */
+	/* number of the engine in its group; there are two groups of eight */
+	else if (image_sdma(image->type))
 		select |= (image->engine % 8) << 26 | (image->engine < 8 ? 1u : 2u) << 2;
 	at[0] = packet_header(MAP_QUEUES, RUNLIST_QUEUE_WORDS);
 	at[1] = select;
@@ -256,7 +259,8 @@ static uint32_t runlist_chain(uint32_t *at, uint32_t n, uint32_t processes)
 	return RUNLIST_CHAIN_WORDS;
 }
 
-/* Writes the node's runlist: the newest process first, and of its queues the newest first. */
+/* Appends the node's runlist: the newest process first, and within a process the newest queue
+ * first. */
 static void runlist(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
 {

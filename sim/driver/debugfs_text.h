@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts of debugfs (mqds, rls, mem_limit), formatted from a copy of the driver's state by a
- * thread of their own.
+ * The texts of debugfs (mqds, rls, mem_limit), which a separate thread formats from a copy of the
+ * driver's state.
  *
  * Threads: no lock is needed. Of `sim` only what never changes is read (configuration, gpu_ids).
  * Ownership: the caller owns the view and the text buffer.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events and waiting for them, as in the driver (kfd_events.c of Linux 6.12). An auto-reset event
- * is reset by the waiter that it wakes. The age of an event shows a waiter what it has missed (KFD
- * 1.14).
+ * Implements KFD events and waiting for them, as in the driver (kfd_events.c of Linux 6.12). An
+ * auto-reset event is reset by the waiter that it wakes. Each time an event is set its age
+ * increases, so that a waiter detects signals that it has missed (KFD 1.14).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +18,15 @@
 #define EVENTS_MAX (2 * EVENT_PAGE_SLOTS) /* upper half: events without a slot */
 #define EVENT_MMAP_OFFSET (2ull << 62)	  /* what the driver returns for the page */
 #define TIMEOUT_NEVER 0xffffffffu
-#define WAIT_MAX (1u << 20) /* limit of events: what the kernel copies in one piece */
-/* waits of one thread in a second, over at once, from which on they are reported */
+/* most events of one wait, because the kernel copies their array in one piece */
+#define WAIT_MAX (1u << 20)
+/* a thread's waits in one second that end at once are reported from this number on */
 #define SPIN_MIN 1000u
-#define SLOTS_UNMAPPED 256u /* slots without a page: what the oldest runtimes map */
+/* number of slots if no page was set; the oldest runtimes map this number */
+#define SLOTS_UNMAPPED 256u
 #define SLOT_EMPTY UINT64_MAX
 
-/* struct kfd_event_data as of KFD 1.14, because system headers may lack the age. */
+/* struct kfd_event_data as of KFD 1.14, because system headers may lack `last_age`. */
 struct event_data {
 	union {
 		struct kfd_hsa_memory_exception_data memory;
@@ -65,8 +67,8 @@ static void waiter_free(struct event_waiter *waiter)
 	free(waiter);
 }
 
-/* Sets the events again that were reset for a waiter which a signal has interrupted, so that the
- * next waiter gets them. */
+/* Called if a signal has interrupted a wait: sets those events again that were reset for its
+ * waiter, so that the next waiter gets them. */
 static void waiter_give_back(struct process *process, const struct event_waiter *waiter)
 {
 	if (!rule_holds(process->sim, RULE_interrupted_wait_gives_back))
@@ -117,8 +119,8 @@ static int write_results(struct process *process, struct event_waiter *waiter)
 	return 0;
 }
 
-/* Ends the wait with KFD_IOC_WAIT_RESULT_* and frees the waiter. Other waits may end as a
- * result. */
+/* Ends the wait with @result (KFD_IOC_WAIT_RESULT_*) and frees the waiter. If the caller is gone,
+ * its auto-reset events are set again, which may end other waits. */
 static void waiter_finish(struct process *process, struct event_waiter *waiter, uint32_t result)
 {
 	struct call *call = waiter->call;
@@ -145,7 +147,8 @@ static bool waiter_done(const struct event_waiter *waiter)
 	return waiter->all || !waiter->n ? active == waiter->n : active > 0;
 }
 
-/* Marks the event in this wait. Returns true if the waiter was in the event's wait queue. */
+/* Marks the event @id as set in this wait if the waiter is in the event's wait queue. Returns true
+ * if it is. */
 static bool waiter_hit(struct event_waiter *waiter, uint32_t id)
 {
 	bool queued = false;
@@ -192,7 +195,8 @@ void event_fire(struct process *process, uint32_t id)
 		event_set(process, event);
 }
 
-/* Returns the slots in which the GPU stores that it has signalled; NULL: no page was set. */
+/* Returns the page of event slots, to which the GPU writes when it signals an event; NULL if no
+ * page was set. */
 static volatile uint64_t *slots(const struct process *process)
 {
 	return process->event_slots ? (void *)pages_at(process->event_slots, 0) : NULL;
@@ -205,7 +209,8 @@ static uint32_t slots_n(const struct process *process)
 	return n < EVENT_PAGE_SLOTS ? (uint32_t)n : EVENT_PAGE_SLOTS;
 }
 
-/* Handles slots as the driver: only whether one was written matters (all ones: it was not). */
+/* As in the driver, only matters whether the GPU has written to a slot, not which value. All ones
+ * (SLOT_EMPTY) means that it has not. */
 void event_interrupt(struct process *process, uint32_t context_id)
 {
 	volatile uint64_t *slot = slots(process);
@@ -259,8 +264,8 @@ void event_hw_exception(struct process *process, uint32_t gpu_id)
 	set_all(process, KFD_IOC_EVENT_HW_EXCEPTION);
 }
 
-/* Sets the page of the slots, to which the GPU writes signals. The runtime passes it as a buffer
- * handle with the first event. */
+/* Sets the page of event slots, to which the GPU writes signals. The runtime passes it as a buffer
+ * handle with the first event. Returns 0, -EINVAL or -ENODEV. */
 static int page_set(struct process *process, uint64_t handle)
 {
 	int node = node_index(process->sim, (uint32_t)(handle >> 32));
@@ -400,9 +405,9 @@ int ioctl_reset_event(struct call *call)
 	return 0;
 }
 
-/* Drops an earlier wait of this thread, which must have been interrupted by a signal. If the thread
- * repeats the same call, only the rest of its time-out is left, because the driver has written the
- * rest into the arguments. */
+/* Drops an earlier wait of this thread. If there is one, a signal has interrupted it. If the thread
+ * repeats the same call, sets its time-out to the time that was left, because the driver writes
+ * that into the arguments of an interrupted call. */
 static void drop_stale(struct call *call)
 {
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
@@ -454,8 +459,9 @@ static int waiter_check(struct process *process, struct event_waiter *waiter)
 	return 0;
 }
 
-/* Counts waits that are over at once because the caller's ages are behind. A thread that repeats
- * them uses a whole core, on hardware as well, so the report contains the count. */
+/* Counts waits that are over at once because the age that the caller passed is not the event's
+ * present one. A thread that repeats such waits uses a whole core, on hardware as well, so the
+ * report contains the count. */
 static void count_spin(struct process *process, const struct event_waiter *waiter)
 {
 	uint64_t second = clock_ns() / 1000000000;

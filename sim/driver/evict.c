@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Evictions (evict_process_queues_cpsch in kfd_device_queue_manager.c): the driver takes all queues
- * of a process off a GPU, in any state, and does not touch the debugger's flags. It counts
- * evictions for each process and GPU. A queue that is created meanwhile is off from the start. The
- * GPU resets of gpu_reset.c count, too.
+ * of a process off a GPU, whether they are suspended or not, and leaves the debugger's suspensions
+ * as they are. It counts evictions for each process and GPU, including those by a GPU reset
+ * (gpu_reset.c). A queue that is created while the count is above 0 is not mapped.
  *
  * When memory is short, a worker evicts a process from all of its GPUs and another worker restores
  * it (evict_process_worker and restore_process_worker in kfd_process.c). Memory is never short
@@ -17,7 +17,8 @@
 
 #define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS of the driver */
 
-/* Starts the runlist update of an eviction or restore. A worker makes it, without the mutex. */
+/* Starts the runlist update of an eviction or restore. In the driver a worker makes it, without the
+ * process's mutex. */
 static void update_for(struct process *process, uint64_t nodes,
 		       void (*unmapped)(struct runlist_update *))
 {
@@ -49,7 +50,8 @@ void evict_for_memory(struct process *process)
 {
 	uint64_t nodes = 0;
 
-	/* A second worker finds the eviction fence signalled and undoes its own eviction. */
+	/* The process is evicted already. In the driver a second worker then finds the eviction
+	 * fence signalled and undoes its own eviction. */
 	if (process->restore_due_ns)
 		return;
 	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which process has opened an fd of the device. The driver serves the process that opened it and no
- * other one (EBADF). Opening is not trapped here, but an open file can be marked: its file
- * position, which the device does not use, belongs to the open file, not to the fd, so every
- * process that shares the file sees the mark. The first use marks the file, for the oldest process
- * that holds it.
+ * Finds out which process has opened an fd of the device, because the driver refuses all other
+ * processes (EBADF). kfdsim does not see open(), but it can mark an open file by its file position,
+ * which the device does not use. The position belongs to the open file, not to the fd, so every
+ * process that shares the file sees the mark. At its first use the file is marked as that of the
+ * oldest process that holds it.
  *
  * What this cannot detect: a process that opened the device, never used it, passed it on, and
  * closed it or ended before the other process used it.
@@ -28,7 +28,8 @@ static pid_t parent_of(pid_t pid)
 	return proc_status_number(pid, "\nPPid:");
 }
 
-/* Compares with the simulation's user namespace, which stands for the host's on real hardware. */
+/* The caller must be in the simulation's user namespace, which stands for the host's on real
+ * hardware. */
 bool caller_capable(const struct call *call, uint64_t any_of)
 {
 	char status[PROC_STATUS_BYTES];
@@ -51,8 +52,8 @@ static bool is_descendant(pid_t pid, pid_t of)
 	return false;
 }
 
-/* Returns true if @pid started before @than. In the same tick the lower pid is the older one,
- * unless it is a descendant: pids restart at pid_max. */
+/* Returns true if @pid started before @than. If both started in the same clock tick, the lower pid
+ * is the older one, unless it is a descendant of @than, because pids restart at pid_max. */
 static bool is_older(pid_t pid, pid_t than)
 {
 	struct proc_stat a, b;
@@ -141,8 +142,9 @@ static off_t mark_new(struct process *process, int copy)
 	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
 }
 
-/* Returns the mark of the fd's file, and marks the file if it has none. -1: no such fd. All on one
- * copy, because the program can close the fd and use its number for another file meanwhile. */
+/* Returns the mark of the fd's file, and marks the file if it has none. Returns -1 if there is no
+ * such fd. Uses one copy of the fd for both steps, because the program can close the fd and reuse
+ * its number in between. */
 static off_t mark_of(struct process *process, int fd)
 {
 	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
@@ -176,7 +178,8 @@ bool process_owns(struct process *process, const struct caller_file *file)
 	       !rule_holds(sim, RULE_passed_descriptor_is_ebadf);
 }
 
-/* Detects a child of vfork(), which runs in its parent's memory without being its parent. */
+/* Returns the parent if the thread belongs to a child of vfork(), which shares its parent's memory;
+ * else 0. */
 pid_t process_lender(pid_t tid)
 {
 	pid_t pid = proc_status_number(tid, "\nTgid:"), parent;

@@ -81,11 +81,11 @@ void debugfs_process_end(struct process *process);
 /* Marks the texts as outdated, after a change of queues, processes or memory. */
 void debugfs_changed(struct sim *sim);
 /* Passes a copy of the state to the writer thread if the texts are outdated and at least 20 ms have
- * passed since it last did so. In virtual time writes the texts itself. */
+ * passed since the last copy. In virtual time writes the texts itself. */
 void debugfs_update(struct sim *sim, uint64_t now_ns);
-/* Are called by the writer thread. debugfs_pending(), under the thread's lock, returns true if
- * texts are to be written. debugfs_take(), under the lock, takes over the copy of the state;
- * debugfs_write() writes the texts from it, without the lock. */
+/* The writer thread calls these three. debugfs_pending() returns true if texts have to be written;
+ * needs the thread's lock. debugfs_take() takes over the copy of the state, under the lock, too.
+ * debugfs_write() then writes the texts from this copy, without the lock. */
 bool debugfs_pending(const struct sim *sim);
 void debugfs_take(struct sim *sim);
 void debugfs_write(struct sim *sim);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Scheduling firmware that does not answer, and the GPU reset that follows
+ * Simulates scheduling firmware that does not answer, and the GPU reset that follows
  * (kfd_device_queue_manager.c, kfd_device.c).
  *
  * If a preemption is not acknowledged within queue_preemption_timeout_ms, the driver resets the
@@ -10,7 +10,7 @@
  * the queues that were mapped continue. Not simulated: what a reset does to the contents of VRAM,
  * and the other GPUs of a hive, which are reset together.
  *
- * From Linux 6.12 on the firmware gives up on a compute queue that does not come off, and unmaps
+ * From Linux 6.12 on the firmware gives up on a compute queue that it cannot preempt, and unmaps
  * the others. The driver then resets that queue alone, and the call that waited succeeds
  * (unmap_queues_cpsch, reset_hung_queues and set_queue_as_reset in kfd_device_queue_manager.c). The
  * process of the queue gets a HW-exception event, and its UPDATE_QUEUE fails from then on. A RESUME
@@ -56,7 +56,8 @@ bool firmware_responds(struct node *node, struct runlist_update *update)
 		return false;
 	}
 	node->hung = node->hung || fails_now(node);
-	/* With an empty list there is nothing to unmap, and no call waits. */
+	/* Without active queues the runlist is empty: nothing has to be unmapped, and no call
+	 * waits. */
 	if (!node->hung || !node->active_queues)
 		return true;
 	if (TAILQ_EMPTY(&node->stuck))
@@ -66,7 +67,8 @@ bool firmware_responds(struct node *node, struct runlist_update *update)
 	return false;
 }
 
-/* Returns the compute queue with the most live work; -1: none has any. */
+/* Returns the GPU model's number of the compute queue with the most wave slots in use; -1 if no
+ * compute queue uses any. */
 static int busiest(const struct node *node)
 {
 	uint64_t most = 0;
@@ -151,7 +153,7 @@ static bool has_queue_on(const struct process *process, uint32_t node)
 	return false;
 }
 
-/* Evicts all processes from all GPUs, for good. @failed: node that is reset. */
+/* Evicts all processes from all GPUs permanently. @failed: node whose GPU is reset. */
 static void evict_all(struct sim *sim, uint32_t failed)
 {
 	struct process *process;
@@ -161,7 +163,7 @@ static void evict_all(struct sim *sim, uint32_t failed)
 		if (has_queue_on(process, failed))
 			process->reset_nodes |= 1ull << failed;
 		for (uint32_t i = 0; i < sim->nodes_n; i++) {
-			/* never restored, so evicted_ms does not show it */
+			/* never restored, so its time is not added to the sysfs file evicted_ms */
 			process->evictions[i]++;
 			process->lost[i] = "evicted for a GPU reset";
 			if (process->vm[i].file)

@@ -2,19 +2,16 @@
 /*
  * The driver's memory, in three layers (amdgpu_amdkfd_gpuvm.c):
  *
- *   pages    a buffer object: a range of one node's part of the render file, accounted as VRAM
- *            or GTT. It lives as long as a KFD handle, a GEM handle or a dmabuf of any process
- *            refers to it.
- *   space    one GPU's page table of one process: which GPU addresses lead where. It belongs to
- *            the open file of the render node (struct drm_file) that the process passed to
- *            ACQUIRE_VM.
- *   bo       what ALLOC_MEMORY_OF_GPU and IMPORT_DMABUF return: a handle to pages (or to the
- *            process's own memory, doorbells, MMIO) and the address at which MAP_MEMORY_TO_GPU
- *            maps them.
+ * pages a buffer object: a range of one node's part of the render file, accounted as VRAM or GTT.
+ * It lives as long as a KFD handle, a GEM handle or a dmabuf of any process refers to it. space one
+ * GPU's page table of one process: what each GPU address refers to. It belongs to the open file of
+ * the render node (struct drm_file) that the process passed to ACQUIRE_VM. bo what
+ * ALLOC_MEMORY_OF_GPU and IMPORT_DMABUF return: a handle to pages (or to the process's own memory,
+ * doorbells, MMIO) and the address at which MAP_MEMORY_TO_GPU maps them.
  *
- * Memory is not zeroed on allocation, because freed pages are punched out of the file. VRAM is
- * sparse: a page of it takes host memory when it is first touched, so more can be allocated than
- * the host has. System memory (GTT) is only allocated while the host has it.
+ * Allocation does not zero memory, because freed pages are punched out of the file and read as
+ * zeros. VRAM is sparse: a page uses host memory only from its first access on, so more can be
+ * allocated than the host has. System memory (GTT) is only allocated while the host has it.
  *
  * Threads: all functions under sim->lock. Errors: negative errno.
  */
@@ -88,8 +85,8 @@ struct bo {
 int heap_init(struct node *node);
 /* Unmaps the node's part of the render file. */
 void heap_done(struct node *node);
-/* Allocates a buffer object with one reference; @bytes is rounded up to whole pages. Returns
- * -ENOMEM if the account or the host has no more. */
+/* Allocates a buffer object with one reference; @bytes is rounded up to whole pages. Returns 0;
+ * -ENOMEM if the limit for VRAM or GTT is reached, or the host has no memory. */
 int pages_new(struct sim *sim, uint32_t node, uint64_t bytes, bool vram, struct pages **out);
 /* Creates a buffer object for memory that the process has already (GEM_USERPTR), at @va, which like
  * @bytes is a multiple of the page size. The memory is only accounted, not allocated. */
@@ -99,8 +96,8 @@ struct pages *pages_ref(struct pages *pages);
 void pages_unref(struct pages *pages);
 /* Returns the address of byte @offset of the pages in kfdsim's own mapping of the render file. */
 char *pages_at(const struct pages *pages, uint64_t offset);
-/* Add to and take from the accounted memory of processes that is locked for GPUs (USERPTR).
- * system_take() returns 0 or -ENOMEM. */
+/* Account system memory of processes that is locked for GPUs (USERPTR). system_take() adds @bytes
+ * and returns 0 or -ENOMEM; system_give() subtracts @bytes. */
 int system_take(struct sim *sim, uint64_t bytes);
 void system_give(struct sim *sim, uint64_t bytes);
 /* Returns the bytes of VRAM that AVAILABLE_MEMORY reports as free on the node. */
@@ -117,11 +114,12 @@ void heap_mend(struct sim *sim);
 /* Adds a range to the page table. Returns 0; -EINVAL if it overlaps another one, is not in whole
  * pages or lies outside the GPU's addresses; -ENOMEM. */
 int space_map(struct space *space, const struct mapping *mapping);
-/* Remove the ranges of @owner that intersect [va, va + size), or all of its ranges. */
+/* space_unmap() removes the ranges of @owner that intersect [va, va + size); space_unmap_all()
+ * removes all ranges of @owner. */
 void space_unmap(struct space *space, uint64_t va, uint64_t size, const void *owner);
 void space_unmap_all(struct space *space, const void *owner);
-/* Removes [va, va + size) from the page table for any owner, and cuts ranges that reach beyond.
- * Returns 0 or -ENOMEM. */
+/* Removes [va, va + size) from the page table, whatever the owner. A range that reaches beyond
+ * loses only its part inside. Returns 0 or -ENOMEM. */
 int space_clear(struct space *space, uint64_t va, uint64_t size);
 /* Returns the range of the page table that contains @va, or NULL. Valid until the table changes. */
 const struct mapping *space_find(const struct space *space, uint64_t va);
@@ -149,8 +147,8 @@ uint64_t doorbell_offset(const struct process *process, uint32_t node);
 int ioctl_acquire_vm(struct call *call);
 /* ALLOC_MEMORY_OF_GPU: creates a buffer. Returns 0, or CALL_PENDING while a USERPTR is pinned.
  * -EINVAL: size 0, unknown GPU, no kind of memory, or a wrong size of doorbells or MMIO.
- * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU.
- * -EFAULT: USERPTR without memory. -ENOMEM: the accounts or the host have no more. */
+ * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU. -EFAULT: USERPTR
+ * without memory. -ENOMEM: a memory limit is reached, or the host has no memory. */
 int ioctl_alloc_memory(struct call *call);
 /* FREE_MEMORY_OF_GPU: frees a buffer. Returns 0. -EPERM: page of the event slots. -EINVAL: unknown
  * handle. -EBUSY: still mapped on a GPU. */
@@ -208,7 +206,7 @@ int ioctl_svm(struct call *call);
 void svm_get(struct process *process);
 /* SET_XNACK_MODE: sets or returns whether the process has retry faults. */
 int ioctl_set_xnack_mode(struct call *call);
-/* Returns true if the allocation would lie in a range with attributes. */
+/* Returns true if the allocation would lie in an address range with SVM attributes. */
 bool svm_overlaps(struct process *process, const struct kfd_ioctl_alloc_memory_of_gpu_args *a);
 /* Returns true if the GPU of @node (NODE_ANY: some GPU) may access all of [va, va + size) as the
  * process's own memory. */
@@ -242,9 +240,10 @@ void drm_files_reap(struct sim *sim);
 void drm_files_stop(struct sim *sim);
 
 /* ---- memory.c: pinning of a caller's own pages ---- */
-/* Ends the pins that are over at @now_ns (wall). */
+/* Completes the ALLOC_MEMORY_OF_GPU calls whose pinning of USERPTR memory ends by @now_ns
+ * (wall). */
 void pins_expire(struct sim *sim, uint64_t now_ns);
-/* Drops the pin of a process that is dying. */
+/* Drops the pending ALLOC_MEMORY_OF_GPU (pinning of USERPTR memory) of a process that is dying. */
 void pin_forget(struct process *process);
 
 #endif

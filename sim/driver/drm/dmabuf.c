@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffers that are passed to other processes. The fd is one of an empty file of the buffer's size.
- * The file represents the pages and can be recognised wherever the fd was sent. It is open for
- * writing only, so that mapping it fails (EACCES), where a real dmabuf could be mapped: the pages
- * are in the middle of the render file. The kernel reports when the last fd is closed (inotify).
+ * dmabufs: fds by which buffers are passed to other processes. The fd belongs to an empty file of
+ * the buffer's size. Device and inode of the file identify the buffer's pages in every process to
+ * which the fd is sent. The fd is open for writing only, so mapping it fails (EACCES), whereas a
+ * real dmabuf can be mapped: the pages are not in this file but in the middle of the render file.
+ * inotify reports when the last fd is closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +26,8 @@ struct dmabuf {
 	int watch;
 };
 
-/* Creates an empty file and returns an fd of it, or a negative errno. The inotify watch *@watch
- * reports when the last fd is gone. */
+/* Creates an empty file and returns an fd of it, or a negative errno. Sets *@watch to the inotify
+ * watch that reports when the last fd is closed. */
 static int file_new(struct sim *sim, uint64_t bytes, int *watch)
 {
 	int memory = memfd_create("dmabuf", MFD_CLOEXEC), fd, r;
@@ -71,7 +72,8 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec)
 	dmabuf->pages = pages_ref(pages);
 	LIST_INSERT_HEAD(&call->sim->dmabufs, dmabuf, link);
 	given = call_add_fd(call, fd, cloexec ? O_CLOEXEC : 0);
-	close(fd); /* if the caller did not get it, the watch reports that */
+	/* if the caller did not get its fd, the watch reports that the last fd is closed */
+	close(fd);
 	return given;
 }
 
@@ -111,7 +113,8 @@ void dmabufs_closed(struct sim *sim)
 		for (char *at = buffer; at < buffer + n;) {
 			const struct inotify_event *event = (const void *)at;
 
-			/* The inode is gone: no fd is left, and no message with one. */
+			/* The inode is gone: no process has an fd of it, and no socket holds one in
+			 * a message. */
 			if (event->mask & IN_IGNORED)
 				watch_gone(sim, event->wd);
 			at += sizeof *event + event->len;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Open files of the render nodes. Neither open() nor close() is trapped. A file is identified by
- * its file position, which a render node does not use, and which fds made by dup(), fork() or a
- * socket share. It is released when the process that used it first has ended.
+ * Keeps the open files of the render nodes. kfdsim does not see their open() and close(). It
+ * identifies an open file by its file position, because a render node does not use the position,
+ * and all fds of a file made by dup(), fork() or a socket share it. A struct drm_file is released
+ * when the process that used the file first has ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +17,8 @@
 
 #include "common/proc.h"
 
-/* Returns a pidfd of the process that made the call, which the caller of this function closes, or
- * -errno. */
+/* Sets *@pid to the process of the thread that made the ioctl. Returns a pidfd of it, which has to
+ * be closed, or a negative errno. */
 static int caller_pidfd(const struct call *call, pid_t *pid)
 {
 	const struct process *known = process_of_thread(call->sim, call->tid);
@@ -29,7 +30,8 @@ static int caller_pidfd(const struct call *call, pid_t *pid)
 	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
 	if (fd < 0)
 		return -errno;
-	/* The ids were read through /proc: they belong to the caller only if it still waits. */
+	/* The ids were read from /proc. They are the caller's only if it still waits in the ioctl;
+	 * otherwise its thread id may belong to a new thread. */
 	if (!notify_alive(call->sim, call->id)) {
 		close(fd);
 		return -ESRCH;

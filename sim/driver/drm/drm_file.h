@@ -17,8 +17,9 @@ struct numbered {
 	size_t n;
 };
 
-/* One open file, as used on one node. Freed when the last reference is dropped: one of the file
- * itself until its process has ended, one of the KFD process that has acquired it. */
+/* One open file, as used on one node. Freed when the last reference is dropped. The file has one
+ * until the process that used it first has ended, and one from the KFD process that has acquired
+ * it. */
 struct drm_file {
 	LIST_ENTRY(drm_file) link; /* in sim->drm_files until its process has ended */
 	struct sim *sim;
@@ -40,8 +41,8 @@ struct drm_file {
 /* GEM_CREATE: allocates a buffer; if VRAM is full and GTT is allowed, in GTT. Returns 0; -EINVAL:
  * size 0 or bad domains; -ENOMEM. */
 int gem_create(struct call *call, struct drm_file *file);
-/* GEM_MMAP: returns the offset for mmap(). -ENOENT: unknown handle. -EPERM: memory of the process,
- * or not for the CPU. -EINVAL: pages of another node. */
+/* GEM_MMAP: returns the offset for mmap(). -ENOENT: unknown handle. -EPERM: memory of the process
+ * (GEM_USERPTR), or created without CPU access. -EINVAL: pages of another node. */
 int gem_mmap(struct call *call, struct drm_file *file);
 /* GEM_VA: maps, unmaps, replaces or clears a range of the file's page table. Returns 0; -EINVAL:
  * bad range or flags; -ENOENT: unknown handle, or not mapped; -ENOMEM. */
@@ -49,8 +50,9 @@ int gem_va(struct call *call, struct drm_file *file);
 /* GEM_CLOSE: unmaps the buffer and drops its handle. Returns 0, or -EINVAL for an unknown
  * handle. */
 int gem_close(struct call *call, struct drm_file *file);
-/* GEM_OP: returns with which size and domains the buffer was created, or accepts a new placement
- * without effect. Returns 0; -ENOENT: unknown handle; -EPERM; -EINVAL; -EFAULT. */
+/* GEM_OP: returns the size and domains with which the buffer was created, or accepts a new
+ * placement, which has no effect. Returns 0; -ENOENT: unknown handle; -EPERM: placement of memory
+ * of the process; -EINVAL: unknown operation; -EFAULT. */
 int gem_op(struct call *call, struct drm_file *file);
 /* GEM_METADATA: stores or returns metadata of at most 256 bytes. Returns 0; -ENOENT: unknown
  * handle; -EINVAL; -ENOMEM. */

@@ -86,8 +86,8 @@ union reply {
 	char bytes[INFO_BYTES_MAX];
 };
 
-/* Answers the queries about sizes and use of memory. Returns the bytes of the answer, or -ENOENT if
- * it is not such a query. */
+/* Answers the queries about sizes and use of memory. Returns the bytes of the answer, or -ENOENT
+ * for any other query. */
 static int usage(const struct sim *sim, const struct node *node, uint32_t query, union reply *info)
 {
 	switch (query) {
@@ -111,9 +111,9 @@ static int usage(const struct sim *sim, const struct node *node, uint32_t query,
 	}
 }
 
-/* Answers the queries that usage() does not. Returns the bytes of the answer, or the driver's errno
- * for an unknown query or something that does not exist: no sensors without power management, no
- * RAS, no BIOS, no video engines. */
+/* Answers the queries that usage() does not. Returns the bytes of the answer, or a negative errno
+ * as in the driver. It fails for unknown queries and for parts that are not simulated: sensors
+ * (power management), RAS, BIOS and video engines. */
 static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply *info)
 {
 	const struct sim *sim = call->sim;

@@ -64,7 +64,7 @@ static int get_cap(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-static char something; /* stored for an object that only has a number */
+static char something; /* stored in the table for objects that have a number but no data */
 
 static int context(struct call *call, struct drm_file *file)
 {

@@ -64,8 +64,8 @@ void gem_release(struct drm_file *file)
 	file->lists = (struct numbered){0};
 }
 
-/* Creates a handle to the pages, which takes over the reference to them, or drops it on failure.
- * Returns 0 or a negative errno. */
+/* Creates a handle to the pages. The handle takes over the caller's reference to the pages; on
+ * failure the reference is dropped. Returns 0 or a negative errno. */
 static int handle_new(struct drm_file *file, struct pages *pages, uint32_t *handle)
 {
 	int number = number_take(&file->gems, pages);
@@ -142,7 +142,7 @@ int gem_mmap(struct call *call, struct drm_file *file)
 	if (pages->user_va || !pages->public)
 		return -EPERM;
 	if (pages->node != file->node)
-		return -EINVAL; /* pages of another node: not through this file */
+		return -EINVAL; /* pages of another node cannot be mapped through this file */
 	a->out.addr_ptr = pages->offset;
 	return 0;
 }
@@ -281,7 +281,8 @@ int prime_handle_to_fd(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* Returns the existing handle, as the driver: pages have one in a file, however often imported. */
+/* Returns the existing handle if the pages were imported before: as in the driver, pages have at
+ * most one handle in a file. */
 int prime_fd_to_handle(struct call *call, struct drm_file *file)
 {
 	struct drm_prime_handle *a = (void *)call->data;
