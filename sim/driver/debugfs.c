@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases after Linux 6.12.
+ * Writes the debugfs files kfd/mqds, rls, mem_limit and hang_hws, and proc/<pid>/pasid_<gpuid> of
+ * releases after Linux 6.12.
  *
  * On hardware the driver creates the text when a program reads the file. Here the writer thread
  * (sim/host/stats_file.c) creates it after a change, at most every 20 ms, and then pauses for ten

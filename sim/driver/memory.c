@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The memory ioctls of the KFD device: handles, and where they are mapped. Rules and their order:
- * kfd_chardev.c and amdgpu_amdkfd_gpuvm.c of Linux 6.12.
+ * Implements the memory ioctls of the KFD device: buffers by handle, and their mapping on GPUs. The
+ * checks and their order are those of kfd_chardev.c and amdgpu_amdkfd_gpuvm.c of Linux 6.12.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define KFD_SLOT_SHIFT 46
 #define CPU_NODES 1u	       /* in the topology: sim/sandbox/topology.c writes one */
-#define DEVICES_MAX (1u << 20) /* the kernel cannot copy more in one piece */
+#define DEVICES_MAX (1u << 20) /* longest array of gpu_ids that the kernel copies in one piece */
 
 /* GPU virtual addresses and apertures, with the driver's layout on gfx9. */
 #define GPUVM_BASE 0x4000ull
@@ -24,9 +24,9 @@
 
 #define HANDLE(gpu_id, id) ((uint64_t)(gpu_id) << 32 | (id))
 
-/* Returns an offset that differs between processes only in bits below KFD_SLOT_SHIFT: the runtime
- * adds the queue's doorbell and applies a wide mask to the sum. The two top bits of the hardware's
- * form do not fit into a file offset. */
+/* Returns an offset that uses only bits from KFD_SLOT_SHIFT on. The runtime adds a queue's doorbell
+ * to this offset and applies a wide mask to the sum, so only lower bits are left for the doorbells.
+ * The two top bits of the hardware's form do not fit into a file offset. */
 uint64_t doorbell_offset(const struct process *process, uint32_t node)
 {
 	return (process->slot * process->sim->nodes_n + node + 1) << KFD_SLOT_SHIFT;
@@ -50,7 +50,8 @@ struct bo *bo_by_handle(const struct process *process, uint64_t handle)
 	return node >= 0 && id < process->vm[node].n_bos ? process->vm[node].bos[id] : NULL;
 }
 
-/* Stores the object under the lowest free number of the node, as the driver does. */
+/* Stores the object under the lowest free number of the node, as the driver does. Returns 0 or
+ * -ENOMEM. */
 static int bo_insert(struct process *process, const struct bo *new, struct bo **out)
 {
 	struct gpu_vm *vm = &process->vm[new->node];
@@ -80,7 +81,7 @@ static void bo_unmap(struct process *process, struct bo *bo, uint32_t node)
 	bo->mapped &= ~(1ull << node);
 }
 
-/* Unmaps the object, takes it off the accounts and frees it. */
+/* Unmaps the object, subtracts its size from the memory counters and frees it. */
 static void bo_free(struct process *process, struct bo *bo)
 {
 	struct gpu_vm *vm = &process->vm[bo->node];
@@ -180,7 +181,7 @@ int ioctl_acquire_vm(struct call *call)
 
 /* ---- ALLOC_MEMORY_OF_GPU ---- */
 
-/* Returns true if the process's own pages can be accessed (first and last byte). */
+/* Returns true if the caller's own memory can be read at its first and last byte. */
 static bool user_pages(const struct call *call, uint64_t address, uint64_t size)
 {
 	char byte;
@@ -212,7 +213,8 @@ static int back_own(struct call *call, struct bo *bo)
 	return 0;
 }
 
-/* Provides the object's memory, by the kind that the driver would find first in the flags. */
+/* Provides memory of the kind that the object's flags request; of several kinds, the one that the
+ * driver would find first. Sets *@offset for mmap(). Returns 0 or a negative errno. */
 static int back(struct call *call, struct bo *bo, uint64_t *offset)
 {
 	struct sim *sim = call->sim;
@@ -269,11 +271,11 @@ static int check_alloc(struct call *call, int index, uint64_t *offset)
 	return 0;
 }
 
-/* Holds the process's mutex for the time that pinning takes (--set pin_us; wall). Returns 0 if it
- * takes no time, else CALL_PENDING; the call is then answered with 0. Pinning the caller's own
- * pages takes time: every other call of the process waits, and so does DBG_TRAP on it
+/* Pinning the caller's own pages takes time (--set pin_us; wall). Holds the process's mutex for
+ * this time, so that every other call of the process waits, and so does DBG_TRAP on it
  * (kfd_ioctl_alloc_memory_of_gpu and kfd_ioctl_set_debug_trap in kfd_chardev.c lock the same
- * p->mutex). */
+ * p->mutex). Returns 0 if pinning takes no time, else CALL_PENDING; pin_end() then answers the call
+ * with 0. */
 static int pin_begin(struct call *call)
 {
 	struct process *process = call->process;
@@ -310,7 +312,8 @@ void pin_forget(struct process *process)
 	process_unref(process); /* reference that process_lock() took */
 }
 
-/* Returns a process whose pin is over, or NULL. Sets *@next to the earliest end of a pin. */
+/* Returns a process whose pinning is over at @now_ns, or NULL. Sets *@next to the earliest end of a
+ * pinning that is not over (UINT64_MAX: none). */
 static struct process *find_due(struct sim *sim, uint64_t now_ns, uint64_t *next)
 {
 	struct process *process, *due = NULL;
@@ -332,7 +335,7 @@ void pins_expire(struct sim *sim, uint64_t now_ns)
 {
 	struct process *process;
 
-	/* The end of one pin may start another one, of a call that waited for the mutex. */
+	/* The end of one pinning may start another one, by a call that waited for the mutex. */
 	while ((process = find_due(sim, now_ns, &sim->next_pinned_ns)) != NULL)
 		pin_end(process);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory queue descriptors (MQDs), filled in as by the driver's kfd_mqd_manager_v9.c. */
+/* Fills in memory queue descriptors (MQDs), as the driver's kfd_mqd_manager_v9.c does. */
 #include "sim/driver/mqd.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define AQL_PACKET_DW 16u
 #define SDMA_DUMMY 0xfu
 #define DOORBELL_DW 2u /* length of a 64-bit doorbell */
-/* Addresses of the driver's own memory, which are made up. */
+/* Invented addresses of the driver's own memory, in which the MQDs are. */
 #define GART_COMPUTE 0x7fff00000000ull
 #define GART_SDMA 0x7ffe00000000ull
 #define GART_SHIFT 24 /* room for the MQDs of one queue */
@@ -21,8 +21,8 @@ bool image_sdma(uint32_t type)
 	return !is_compute_type(type);
 }
 
-/* Returns the distance from one XCC's MQD to the next, in bytes. The control stack follows the page
- * of each. */
+/* Returns the distance from one XCC's MQD to the next, in bytes. An MQD has one page, and its
+ * control stack follows. */
 static uint64_t image_stride(const struct queue_image *image)
 {
 	return PAGE_BYTES + page_up(image->ctl_stack_bytes);
@@ -89,10 +89,11 @@ static uint32_t pq_control(const struct queue_image *image, uint32_t xcc)
 
 	if (image->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 		return control;
-	/* The write pointer counts slots, a full queue is detected, the write pointer is
-	 * clamped. */
+	/* Options: the write pointer counts slots, a full queue is detected, and the write pointer
+	 * is clamped. */
 	control |= 2u << 25 | 1u << 16 | 1u << 14;
-	/* Only the first XCC reports the read pointer. */
+	/* Bit 27 turns the report of the read pointer off. From 9.4.3 on only the first XCC reports
+	 * it. */
 	if (image->gfx < GFX_9_4_3 || xcc)
 		control |= 1u << 27;
 	return control;

@@ -32,7 +32,8 @@ enum mqd_word {
 	MQD_THREAD_MGMT_SE3 = 27,
 	MQD_THREAD_MGMT_SE4 = 39, /* 9.4.3: index of the XCC */
 	MQD_THREAD_MGMT_SE5 = 40,
-	MQD_THREAD_MGMT_SE6 = 41, /* 9.4.3: workgroups that an XCC takes in turn */
+	/* 9.4.3: workgroups that go to one XCC before the next XCC gets some */
+	MQD_THREAD_MGMT_SE6 = 41,
 	MQD_THREAD_MGMT_SE7 = 42,
 	MQD_BASE = 128,
 	MQD_ACTIVE = 130,
@@ -67,7 +68,7 @@ struct queue_image {
 	uint32_t gfx;  /* gfx_target_version */
 	uint32_t xccs, priority, save_bytes, ctl_stack_bytes, eop_bytes;
 	uint32_t doorbell_dw; /* doorbell in the doorbell BAR, in dwords */
-	uint32_t engine, rlc; /* SDMA queues: engine and place in it */
+	uint32_t engine, rlc; /* SDMA queues: engine, and index of the queue in it */
 	bool active, linux_7;
 	uint64_t ring, ring_bytes, rptr_address, wptr_address, eop_address, save_address;
 	uint64_t rptr_dw, wptr_dw;
@@ -78,7 +79,8 @@ struct queue_image {
 void image_of(const struct queue *queue, struct queue_image *out);
 /* Returns true for the queue types of SDMA engines. */
 bool image_sdma(uint32_t type);
-/* Fills in the MQD of a compute queue on one XCC (index @xcc), or of an SDMA queue. */
+/* image_mqd() fills in the MQD of a compute queue on the XCC with index @xcc; image_sdma_mqd() that
+ * of an SDMA queue. */
 void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS]);
 void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS]);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* A GPU's page table: ranges of addresses, and what each leads to. */
+/* Implements a GPU's page table: a sorted list of address ranges, each with the memory that it
+ * maps. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "sim/driver/memory.h"
 #include "sim/driver/queue.h"
 
-#define VA_LIMIT (1ull << 47) /* the same size at the upper end is not used here */
+#define VA_LIMIT (1ull << 47) /* addresses of the upper half are not simulated */
 
 /* Returns the index of the first range that ends after @va. */
 static size_t after(const struct space *space, uint64_t va)

@@ -22,17 +22,18 @@
 
 #define DOORBELL_PAGE 8192u
 #define DOORBELLS_PER_PAGE (DOORBELL_PAGE / 8u)
-#define QUEUE_IDS_MAX 1024u	     /* of one process on all GPUs; the driver's limit */
+#define QUEUE_IDS_MAX 1024u	     /* limit of one process on all GPUs, as in the driver */
 #define QUEUES_PER_PROCESS_NODE 255u /* limit of one process on one node; queue_create.c */
 #define PAGE_BYTES 4096u
-#define NODE_ANY UINT32_MAX /* for accesses that are not made by one GPU */
+#define NODE_ANY UINT32_MAX /* in place of a node's index, for accesses that no single GPU makes */
 
 static inline uint64_t page_up(uint64_t bytes)
 {
 	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* Returned by a handler that answers later by call_reply(), or whose call waits for a mutex. */
+/* Returned by the handler of an ioctl if it answers later by call_reply(), or if the call waits for
+ * a mutex. */
 #define CALL_PENDING INT_MIN
 
 struct queue_record;
@@ -64,7 +65,7 @@ struct event {
 	uint64_t age;
 };
 
-/* Counts waits that were over at once, for one thread and second (events.c). */
+/* Number of waits of one thread in one second that were over at once (events.c). */
 #define SPINS 8u
 struct spin {
 	pid_t tid;
@@ -75,7 +76,7 @@ struct spin {
 struct event_waiter; /* in events.c */
 LIST_HEAD(waiter_list, event_waiter);
 
-/* What the report at the end of the simulation contains about a process. Outlives the process. */
+/* Data for the report at the end of the simulation about one process. Outlives the process. */
 struct process_record {
 	STAILQ_ENTRY(process_record) link;
 	pid_t pid; /* in the PID namespace of the tasks */
@@ -117,7 +118,7 @@ struct process {
 	uint32_t pasid;
 	unsigned refs;
 	pid_t pid;     /* thread group, in the PID namespace of kfdsim */
-	pid_t *ns_pid; /* its ids in the nested namespaces, that of kfdsim first */
+	pid_t *ns_pid; /* its pids in the nested PID namespaces, that of kfdsim first */
 	unsigned ns_levels;
 	ino_t ns_ino; /* inode of its PID namespace */
 	int pidfd;
@@ -157,13 +158,13 @@ struct process {
 
 	struct queue_list queues;
 	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
-	/* model time; run time of queues that no longer exist */
+	/* run time of queues that no longer exist (model time) */
 	struct gpu_client_run run[SIM_NODES_MAX];
 
 	/* The driver's qpd->evicted: while it is not 0, all queues of the process on that node are
 	 * off (evict.c). */
 	uint32_t evictions[SIM_NODES_MAX];
-	const char *lost[SIM_NODES_MAX]; /* why the queues are off for good; NULL: they are not */
+	const char *lost[SIM_NODES_MAX]; /* why its queues never run again; NULL: they can run */
 	/* total time of ended evictions; begin of the present one */
 	uint64_t evicted_ns[SIM_NODES_MAX], evicted_since_ns[SIM_NODES_MAX];
 	/* when an eviction for memory is restored; 0: none */
@@ -225,12 +226,11 @@ int call_add_fd(const struct call *call, int fd, uint32_t flags);
 void ioctl_execute(struct call *call);
 
 /* ---- fd_cache.c: which file a caller's fd is ---- */
-/* Fills in *@file, of which only fd is set, from the caller's fd, and sets *@known to the process
- * of the thread if that is a KFD process already (alive, and still the owner of the thread).
- * Returns 0 or a negative errno. */
+/* Fills in *@file for the caller's fd file->fd. Sets *@known to the KFD process of the thread, or
+ * to NULL if the thread has none or its address space has ended. Returns 0 or a negative errno. */
 int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct caller_file *file);
-/* Stores what descriptor_file() has found for the next call on this fd, once the thread's process
- * is known, and fills in file->mark (its file position). */
+/* Stores what descriptor_file() has found, for the next call on this fd, and fills in file->mark
+ * (the file position). Called once the process of the thread is known. */
 void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file);
 /* Drops what is stored about a process that has ended. */
 void descriptors_forget(const struct process *process);
@@ -270,7 +270,7 @@ void process_block(struct process *process, struct call *call);
  * NULL. */
 struct process *process_by_ns_pid(struct process *caller, pid_t pid);
 /* Creates the KFD process of the process @pid (in the caller's PID namespace) that the thread
- * @tracer traces. Returns NULL if it traces none with this id. */
+ * @tracer traces. Returns NULL if @tracer traces no process with this id. */
 struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer);
 /* Returns the thread that traces the process's lead thread (PID namespace of kfdsim), or 0. */
 int process_tracer(const struct process *process);
@@ -278,8 +278,8 @@ int process_tracer(const struct process *process);
 /* ---- file_owner.c: which process has opened a file ---- */
 /* Returns true if this process has opened the file itself. */
 bool process_owns(struct process *process, const struct caller_file *file);
-/* Sets or reads the position of the process's @fd, as lseek(2) does: the token of the process or
- * context that opened the file. Returns -1 if there is no such fd. */
+/* Sets or reads the position of the process's @fd, as lseek(2) does. The position is the token of
+ * the process or context that opened the file. Returns -1 if there is no such fd. */
 off_t process_seek_fd(const struct process *process, int fd, off_t offset, int whence);
 /* Returns true if the process or context still has an fd of its own open. */
 bool process_holds_mark(const struct process *process);
@@ -330,8 +330,8 @@ bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args);
 /* CREATE_EVENT: creates an event. The first one with a slot also sets the page of the slots.
  * Returns 0; -ENOSPC: no id is free; -EINVAL, -ENODEV: bad page; -ENOMEM. */
 int ioctl_create_event(struct call *call);
-/* DESTROY_EVENT: waits for the event end with KFD_IOC_WAIT_RESULT_FAIL. Returns 0, or -EINVAL for
- * an unknown event. */
+/* DESTROY_EVENT: destroys an event. Waits for it end with KFD_IOC_WAIT_RESULT_FAIL. Returns 0, or
+ * -EINVAL for an unknown event. */
 int ioctl_destroy_event(struct call *call);
 /* SET_EVENT, RESET_EVENT: set or reset an event. Return 0; -EINVAL: unknown, or no signal event. */
 int ioctl_set_event(struct call *call);
@@ -374,8 +374,8 @@ void debug_queue_deleted(struct process *process, uint32_t node);
 bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va);
 /* Returns true if the firmware lets a process use GWS (global wave sync) and be debugged. */
 bool debug_with_gws(const struct sim *sim);
-/* Ends the process's debug session if --break breaks the rule that the session outlives a detach of
- * the debugger or a close of /dev/kfd, and that has happened. The driver does not notice either. */
+/* Ends the process's debug session at a detach of the debugger or a close of /dev/kfd, if --break
+ * breaks the rule that the session continues. The driver itself does not detect either. */
 void debug_check(struct process *process);
 /* Ends the target's session because its debugger has died: resumes its queues and detaches. If the
  * target is locked, this happens when it is unlocked. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * KFD processes: which process a caller belongs to, whether it is still the same one, and what ends
- * with it.
+ * Manages KFD processes: finds or creates the process of a caller, detects its end, and releases
+ * what belongs to it.
  *
- * The kernel's KFD process belongs to an address space. Opening the device, exec and exit are not
- * trapped, so each is detected here: opening at the first ioctl, the end of an address space
- * through an fd that pins it (/proc/PID/mem).
+ * The kernel's KFD process belongs to an address space. kfdsim does not see open(), exec and exit.
+ * A new process is detected at its first ioctl, the end of an address space by a read from an fd of
+ * its /proc/PID/mem.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ bool process_mm_alive(const struct process *process)
 	return pread(process->mem_fd, &byte, 1, 0) != 0;
 }
 
-/* Takes the lowest free slot of doorbell pages. Returns 0 or -ENOMEM. */
+/* Allocates the lowest free slot of doorbell pages. Returns 0 or -ENOMEM. */
 static int slot_take(struct sim *sim, uint64_t *slot)
 {
 	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * sim->nodes_n < DOORBELL_SLOTS; i++) {
@@ -178,7 +178,8 @@ static struct process *process_by_pid(struct sim *sim, pid_t pid)
 	return NULL;
 }
 
-/* Returns true if --break makes a new process keep something of its parent or earlier program. */
+/* Returns true if --break makes a new process keep a queue id of its parent or of the program
+ * before exec. */
 static bool starts_wrong(const struct process *process, const char *status)
 {
 	const struct sim *sim = process->sim;
@@ -445,7 +446,8 @@ void process_unlock(struct process *process)
 	process_unref(process);
 }
 
-/* Returns true if @pid is the id that @caller sees, of the ids @ns in @levels nested namespaces. */
+/* Returns true if @pid is the id that @caller sees for a thread of @process. @ns: the thread's ids
+ * in @levels nested PID namespaces. */
 static bool named(const struct process *process, const struct process *caller, const pid_t *ns,
 		  unsigned levels, pid_t pid)
 {
@@ -510,7 +512,8 @@ bool process_holds_kfd(const struct process *process)
 	return found;
 }
 
-/* Returns true if the lead thread lives. One that has ended has no memory, its process may have. */
+/* Returns true if the lead thread lives. After its end the driver finds no address space by its
+ * pid, even if other threads still run. */
 static bool leader_alive(const struct process *process)
 {
 	return process_pid_alive(process) ||

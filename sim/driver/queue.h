@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue, its packets, and the engines that fetch them: from the ring to the GPU model, and the
- * packets' effects back into memory.
- *
- * Threads, locks and times: sim/host/sim_priv.h. Errors: negative errno.
+ * Interface of queues and their packets: ioctls and life of a queue, the path of packets from the
+ * ring to the GPU model, and their effects on memory. Threads, locks and times:
+ * sim/host/sim_priv.h. Errors: negative errno.
  */
 #ifndef KFDSHIM_SIM_DRIVER_QUEUE_H
 #define KFDSHIM_SIM_DRIVER_QUEUE_H
@@ -15,9 +14,9 @@
 #include "kfd/uapi.h"
 #include "sim/driver/process.h"
 
-#define QUEUE_AHEAD 256u /* limit of packets in the GPU model that have not retired */
+#define QUEUE_AHEAD 256u /* limit of one queue's packets in the GPU model that have not retired */
 
-/* What a packet does. Unless noted, it costs its time and then takes effect. */
+/* What a packet does. Unless noted, it takes effect after its time has passed in the GPU model. */
 enum packet_kind {
 	PACKET_NOP,	 /* no effect: empty barrier, vendor packet */
 	PACKET_DISPATCH, /* kernel that is timed, not executed */
@@ -33,8 +32,8 @@ enum packet_kind {
 	PACKET_PM4,	/* a run of PM4 packets, or a transfer */
 };
 
-/* A piece of PM4 or SDMA code: in the queue's ring (`at` in dwords) or elsewhere (`at` is an
- * address). */
+/* A sequence of PM4 or SDMA packets, in the queue's ring (`at` is a position in dwords) or in other
+ * memory (`at` is an address). */
 struct pm4_code {
 	uint64_t at, dwords;
 	bool ring;
@@ -62,13 +61,13 @@ struct blit_call {
 /* A packet that was passed to the GPU model and has not retired. */
 struct packet {
 	enum packet_kind kind;
-	bool part;	   /* part of an indirect buffer of which more follows */
-	bool moved;	   /* AQL: its bytes are copied, or about to be */
+	bool part;	   /* part of an indirect buffer, and another part follows */
+	bool moved;	   /* AQL: its copy or fill was started and must not be started again */
 	uint64_t at, end;  /* ring positions: in packets (AQL), bytes (SDMA) or dwords (PM4) */
 	uint32_t count;	   /* ring packets in it; AQL: end - at */
 	uint64_t signal;   /* AQL completion signal; 0: none */
 	uint64_t start_ns; /* wall time at which it began to take effect */
-	uint32_t kernel;   /* DISPATCH: index in world.kernels */
+	uint32_t kernel;   /* DISPATCH: index in sim.kernels */
 	union {
 		struct {
 			uint64_t dst, src, bytes;
@@ -107,14 +106,14 @@ struct move {
 /* A copy that the copy thread makes for a queue, and the queue's events that wait for its end. */
 struct moving {
 	struct move move;
-	bool under_way; /* in world.moves or, when it is over, in world.moved */
+	bool under_way; /* the queue is in sim.moves or, when the copy is over, in sim.moved */
 	bool over;
 	struct gpu_event by;	/* event that caused the copy */
 	struct gpu_event *held; /* later events of the queue, in order; owned */
 	unsigned n_held;
 };
 
-/* What the report at the end of the simulation contains about a queue. Outlives the queue. */
+/* Data for the report at the end of the simulation about one queue. Outlives the queue. */
 struct queue_record {
 	STAILQ_ENTRY(queue_record) link;
 	uint32_t id, type, gpu_id;
@@ -126,7 +125,7 @@ struct queue_record {
 	char stopped[128];  /* why it fetches no more packets; "": it does */
 };
 
-/* Place of a queue in the hardware (debugfs_hqd.c; engine and rlc: queue_create.c). */
+/* Hardware resources of a queue (debugfs_hqd.c; engine and rlc: queue_create.c). */
 struct queue_position {
 	uint64_t serial;      /* unique in the simulation */
 	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
@@ -156,14 +155,15 @@ struct queue {
 	bool being_destroyed;
 	bool removed;		     /* freed at the next unmap */
 	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */
-	bool reset;		     /* reset alone by the driver: off until a resume or restore */
-	bool stopped;		     /* after an error in its packets: fetches no more */
-	bool map_wanted;	     /* on the runlist since the last update */
+	/* the driver has reset this queue alone; not mapped until a RESUME or restore */
+	bool reset;
+	bool stopped;	 /* after an error in its packets: fetches no more */
+	bool map_wanted; /* on the runlist since the last update */
 
 	uint32_t doorbell_index;
 	volatile uint64_t *doorbell;
 	uint64_t doorbell_last, doorbell_seen_ns;
-	/* virtual time: when the last doorbell store takes effect; 0: it has */
+	/* virtual time: when the last doorbell store takes effect; 0: no store is pending */
 	uint64_t rung_due_ns;
 
 	/* Ring that the engine uses: the last `ring` that was not NULL. */
@@ -175,16 +175,18 @@ struct queue {
 	uint64_t passed; /* AQL: value of the read pointer in memory */
 	struct packet ahead[QUEUE_AHEAD];
 	uint64_t submitted, done;      /* counts of packets; slot in `ahead`: count % QUEUE_AHEAD */
-	TAILQ_ENTRY(queue) copy_entry; /* in world.moves or world.moved */
+	TAILQ_ENTRY(queue) copy_entry; /* in sim.moves or sim.moved */
 	struct moving moving;
 	bool waiting; /* the packet with count waiting_at waits for a value in memory */
 	uint64_t waiting_at;
 
 	struct pm4_code sdma_ib; /* rest of the indirect buffer */
-	uint64_t sdma_ib_end;	 /* ring position after the packet that names the buffer */
-	struct pm4 *pm4;	 /* pm4.c; NULL before the first PM4 packet */
-	uint64_t ib_signal;	 /* completion signal of the AQL packet that names the buffer */
-	uint64_t atomic_result;	 /* result of the last PM4 atomic */
+	/* ring position after the packet that refers to the indirect buffer */
+	uint64_t sdma_ib_end;
+	struct pm4 *pm4; /* pm4.c; NULL before the first PM4 packet */
+	/* completion signal of the AQL packet that refers to the indirect buffer */
+	uint64_t ib_signal;
+	uint64_t atomic_result; /* result of the last PM4 atomic */
 };
 
 static inline bool is_aql(const struct queue *queue)
@@ -199,9 +201,9 @@ static inline bool is_compute_type(uint32_t type)
 
 /* ---- queue_create.c, queue_update.c, queue_destroy.c: ioctls and life of a queue ---- */
 /* CREATE_QUEUE: creates and maps a queue. Returns CALL_PENDING; the result is 0, or -ETIME or -EIO
- * if the firmware does not answer. Errors at once are those of queue_check_create(), and:
- * -ENOSPC: too many queues of the process on this node. -EPERM: too many on the node.
- * -ENOMEM: no id or no place in an SDMA engine is left. -EBUSY: no doorbell is left. */
+ * if the firmware does not answer. Errors at once are those of queue_check_create(), and: -ENOSPC:
+ * too many queues of the process on this node. -EPERM: too many on the node. -ENOMEM: no queue id
+ * or no queue of an SDMA engine is free. -EBUSY: no doorbell is free. */
 int ioctl_create_queue(struct call *call);
 /* DESTROY_QUEUE: unmaps and frees a queue. Returns CALL_PENDING. With a session the call sleeps
  * while the queue is suspended. -EINVAL: unknown queue. -EBUSY: another thread destroys the queue
@@ -214,12 +216,12 @@ int ioctl_update_queue(struct call *call);
 /* SET_CU_MASK: sets the CUs of the queue; a mask of more than 1024 bits is cut. Returns
  * CALL_PENDING. -EINVAL: not in whole words. -EFAULT: bad pointer, or unknown queue. */
 int ioctl_set_cu_mask(struct call *call);
-/* ALLOC_QUEUE_GWS: gives or takes the node's global wave sync. Returns CALL_PENDING. -EINVAL:
- * unknown queue, or nothing to give up. -ENODEV: the node has no GWS. -EBUSY: a queue of the
- * process has it, or the process is debugged (debug_with_gws()). */
+/* ALLOC_QUEUE_GWS: gives the node's GWS (global wave sync) to the queue, or takes it back. Returns
+ * CALL_PENDING. -EINVAL: unknown queue, or no queue has it to take back. -ENODEV: the node has no
+ * GWS. -EBUSY: a queue of the process has it, or the process is debugged (debug_with_gws()). */
 int ioctl_alloc_queue_gws(struct call *call);
-/* GET_QUEUE_WAVE_STATE: copies the saved state of a queue that is off. Returns 0; -EINVAL: not a
- * compute queue, or on the runlist; -EFAULT: unknown queue, or bad pointer. */
+/* GET_QUEUE_WAVE_STATE: copies the saved state of a queue that is not mapped. Returns 0; -EINVAL:
+ * not a compute queue, or mapped; -EFAULT: unknown queue, or bad pointer. */
 int ioctl_wave_state(struct call *call);
 /* Drops DESTROY_QUEUE calls that were interrupted by a signal while they slept. */
 void queues_forget_interrupted(struct sim *sim);
@@ -227,17 +229,18 @@ void queues_forget_interrupted(struct sim *sim);
 struct queue *queue_by_id(const struct process *process, uint32_t id);
 /* Frees a queue that is not mapped, and removes it from the GPU model. */
 void queue_drop(struct queue *queue);
-/* Executes the sleeping DESTROY_QUEUE calls of queues on these nodes that are not suspended any
- * more, when the process is unlocked. @rule: the driver rule that causes the wake-up. */
+/* Lets sleeping DESTROY_QUEUE calls continue when the process is unlocked, if their queues are on
+ * @nodes (mask) and no longer suspended. Does nothing if --break breaks @rule, the driver rule that
+ * such calls continue. */
 void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi_rule rule);
 /* Unmaps and frees all queues of a process that has ended. */
 void queues_tear_down(struct process *process);
 
-/* ---- queue_check.c and what the files about queues share: the checks of CREATE_QUEUE and
- * UPDATE_QUEUE. Order and error numbers are those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c,
- * kfd_process_queue_manager.c, kfd_device_queue_manager.c). ---- */
-/* Checks the numbers that CREATE_QUEUE and UPDATE_QUEUE share. A ring of less than 1024 bytes is
- * made 1024. Returns 0, -EINVAL or -EFAULT. */
+/* ---- queue_check.c: the checks of CREATE_QUEUE and UPDATE_QUEUE. Order and error numbers are
+ * those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c, kfd_process_queue_manager.c,
+ * kfd_device_queue_manager.c). ---- */
+/* Checks percentage, priority, ring address and ring size, which CREATE_QUEUE and UPDATE_QUEUE have
+ * in common. Raises a *@ring_bytes below 1024 to 1024. Returns 0, -EINVAL or -EFAULT. */
 int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priority, uint64_t ring,
 			uint32_t *ring_bytes);
 /* Returns true if the node has a buffer mapped that begins in the page of @address and has exactly
@@ -270,27 +273,29 @@ void queue_error(struct queue *queue, enum queue_error_code code, const char *fo
 	__attribute__((format(printf, 3, 4)));
 /* Stops the queue: it fetches no more packets. Logs the reason and keeps it for the report. */
 void queue_halt(struct queue *queue, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Writes the exceptions (mask) of the queue to the address that the runtime has left in the save
- * area, and sets the event that it has named there. */
+/* Notifies the runtime of exceptions (mask) of the queue. The runtime has left an address and an
+ * event id in the queue's save area: adds the mask to the word at this address and sets the
+ * event. */
 void queue_notify_runtime(const struct queue *queue, uint64_t mask);
 
 /* ---- packets.c: packets between the ring and the GPU model ---- */
 /* Passes new packets of the queue to the GPU model, as far as there is room. */
 void engine_fetch(struct queue *queue);
 /* Handles a GPU access of the queue that failed (address: sim->fault_va): stops the queue and
- * raises a memory violation. Unless a debugger takes it, the driver evicts the process from this
- * node and signals its memory events. */
+ * raises a memory violation. If no debugger has enabled this exception, the driver evicts the
+ * process from this node and signals its memory events. */
 void engine_fault(struct queue *queue);
 /* Passes one packet to the GPU model and keeps a copy of @packet until it retires. Returns 0,
  * -EAGAIN if the model has no room, or another negative errno. */
 int engine_submit(struct queue *queue, const struct packet *packet,
 		  const struct gpu_packet *gpu_packet);
-/* Carries out what an event of the node's GPU model means for a packet or a runlist update. */
+/* Handles an event of the node's GPU model that concerns a packet or a runlist update. */
 void packets_event(struct node *node, const struct gpu_event *event);
-/* Lets queues continue whose awaited value in memory has come. Returns true if there was one. */
+/* Lets those waiting queues continue whose awaited value is in memory now. Returns true if one
+ * continues. */
 bool packets_check_waiting(struct sim *sim);
 /* Completes the packets whose background copy (copy_thread.c) is over, and handles the events of
- * their queues that were held back. Returns true if there was one. */
+ * their queues that were held back. Returns true if a copy was over. */
 bool packets_copy_end(struct sim *sim);
 
 /* ---- aql.c, sdma.c, pm4.c: packets into the GPU model, and their effects ---- */
@@ -312,12 +317,14 @@ int aql_notify_signal(struct process *process, uint64_t signal);
 void sdma_fetch(struct queue *queue);
 void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 void pm4_fetch(struct queue *queue);
-/* Enters the indirect buffer that an AQL vendor packet names; @words: the four dwords of its PM4
- * jump. Returns 0; -EAGAIN: try later; -EBADMSG: no such packet; another negative errno. */
+/* Begins to execute the indirect buffer to which an AQL vendor packet refers; @words: the four
+ * dwords of its PM4 jump. Returns 0; -EAGAIN: try later; -EBADMSG: @words are no such jump; another
+ * negative errno. */
 int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completion_signal);
 /* Returns true while an indirect buffer is executed. */
 bool pm4_inside(const struct queue *queue);
-/* Passes the next part of the indirect buffer to the GPU model. Handles and returns an error. */
+/* Passes the next part of the indirect buffer to the GPU model. Returns 0 or a negative errno; the
+ * error is handled already. */
 int pm4_fetch_inside(struct queue *queue);
 /* pm4_effect() carries the packets out when the GPU model starts them. pm4_retired() writes the
  * read pointer when they retire. */
@@ -368,7 +375,7 @@ int move_begin(struct queue *queue);
 /* Keeps an event of a queue until the copy of the queue is over. Returns false if there is no room,
  * which happens only to GPU_EVENT_WORKGROUPS. */
 bool move_hold(struct queue *queue, const struct gpu_event *event);
-/* Removes a queue whose copy is over from world.moved and returns it; NULL: none. */
+/* Removes a queue whose copy is over from sim.moved and returns it; NULL: none. */
 struct queue *move_next_over(struct sim *sim);
 /* Drops the copy of a queue that is being freed. */
 void move_drop(struct queue *queue);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The checks of CREATE_QUEUE and UPDATE_QUEUE (queue.h). */
+/* Checks the arguments of CREATE_QUEUE and UPDATE_QUEUE (queue.h). */
 #include <errno.h>
 
 #include "sim/driver/memory.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* CREATE_QUEUE: ids, engines and doorbells, each the lowest free one. */
+/* Implements CREATE_QUEUE. Queue id, place in an SDMA engine and doorbell are the lowest free
+ * ones. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@
 #define SDMA_DOORBELLS_PER_ENGINE 10u
 #define SDMA_DOORBELL_BLOCK 4u /* 32 bytes */
 
-/* Returns the limit of queues of a process on a node: that of the hardware scheduler, which does
- * not exist for 9.4.3 and its successors. */
+/* Returns how many queues a process can have on a node. The hardware scheduler limits it to 127,
+ * but 9.4.3 and its successors do not use that scheduler. */
 static unsigned queues_per_process(const struct sim *sim)
 {
 	return sim->config.node.gfx_target_version >= 90402 &&
@@ -83,8 +84,8 @@ static bool position_taken(const struct queue *queue)
 	return false;
 }
 
-/* Gives an SDMA queue the first free place, over the engines of its kind in turn, or on
- * @wanted_engine only. Returns 0 or -ENOMEM. */
+/* Assigns an engine and a hardware queue in it (rlc) to an SDMA queue: the first free one, going
+ * over the engines of its kind in turn, or only @wanted_engine. Returns 0 or -ENOMEM. */
 static int take_position(struct queue *queue, uint32_t wanted_engine)
 {
 	const struct sim *sim = queue->process->sim;
@@ -106,7 +107,8 @@ static int take_position(struct queue *queue, uint32_t wanted_engine)
 	return -ENOMEM;
 }
 
-/* Returns the doorbell of an SDMA queue, which is fixed by its place in the engines. */
+/* Returns the doorbell of an SDMA queue, which follows from its engine and its number in the
+ * engine. */
 static uint32_t sdma_doorbell(const struct queue *queue)
 {
 	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->position.engine;
@@ -213,7 +215,8 @@ static int into_the_model(struct queue *queue)
 	return r ? r : node_remember(node, queue);
 }
 
-/* Resets the doorbell, because a value from an earlier queue would ring at once. */
+/* Resets the doorbell, because the value of an earlier queue there would count as a new write at
+ * once. */
 static void reset_doorbell(struct queue *queue)
 {
 	struct process *process = queue->process;
@@ -228,7 +231,7 @@ static void reset_doorbell(struct queue *queue)
 	sim->last_doorbell_ns = queue->doorbell_seen_ns;
 }
 
-/* Creates a queue, not mapped yet, also in the GPU model. Returns 0 or a negative errno. */
+/* Creates a queue, also in the GPU model. It is not mapped yet. Returns 0 or a negative errno. */
 static int queue_new(struct process *process, const struct kfdabi_create_queue *a, uint32_t node,
 		     struct queue **out)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* DESTROY_QUEUE, which may have to sleep, and the end of all queues of a process. */
+/* Implements DESTROY_QUEUE, which may have to sleep, and frees all queues of a process that has
+ * ended. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,7 +37,8 @@ static void leave_gpu(struct queue *queue, struct node *node)
 	struct gpu_client_run before = gpu_client_run(node->gpu, process->token);
 
 	gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
-	/* The GPU model forgets a process with its last queue, so keep its run time. */
+	/* The GPU model drops a process's run time with its last queue, so add it to
+	 * process->run. */
 	after = gpu_client_run(node->gpu, process->token);
 	former->ns += before.ns - after.ns;
 	former->share_ns += before.share_ns - after.share_ns;
@@ -90,8 +92,8 @@ static void destroyed(struct runlist_update *update)
 		update->result = update->error; /* the queue is gone nevertheless */
 }
 
-/* Drops sleeping DESTROY_QUEUE calls that a signal has interrupted. In Linux 6.12 they leave their
- * mark on the queue, which can never be suspended again. */
+/* Drops sleeping DESTROY_QUEUE calls that a signal has interrupted. In Linux 6.12 the queue stays
+ * marked as being destroyed and can never be suspended again. */
 static void forget_interrupted(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -143,7 +145,8 @@ int ioctl_destroy_queue(struct call *call)
 		return rule_errno(call->sim, RULE_second_destroy_is_ebusy, -EBUSY, -EINVAL);
 	if (!rule_holds(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
 		return -EBUSY;
-	/* Seen on one GPU. According to the driver's source the call sleeps. */
+	/* One real GPU returned this error. According to the driver's source the call sleeps
+	 * instead. */
 	if (must_sleep(queue) && call->sim->config.node.destroy_suspended_fails)
 		return -EIO;
 	queue->being_destroyed = true;
@@ -201,8 +204,8 @@ void queues_tear_down(struct process *process)
 		sim_log("out of memory to destroy the queues of pid %d", process->pid);
 		return;
 	}
-	/* Nodes with unmapped queues are updated as well. An earlier update that names these queues
-	 * may still be in progress, and the queues must exist until it ends. */
+	/* Nodes with unmapped queues are updated as well. An earlier update of these queues may
+	 * still be in progress, and the queues must exist until it ends. */
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		drop_destroyers(queue);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Errors in a queue's packets. The packet processor stops the queue, writes a reason into the
- * inactive signal of an AQL queue (the runtime's codes), and raises "bad opcode" with the
+ * Handles errors in a queue's packets. The packet processor stops the queue, writes a reason into
+ * the inactive signal of an AQL queue (the runtime's codes), and raises "bad opcode" with the
  * exception's code. The driver passes the exception to a debugger that has enabled it, otherwise to
  * the runtime, through the address and event that the runtime has left in the header of the save
  * area (kfd_debug.c and kfd_process.c of Linux 6.12).

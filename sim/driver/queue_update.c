@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS: changes of a queue; GET_QUEUE_WAVE_STATE. */
+/* Implements UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS and GET_QUEUE_WAVE_STATE. */
 #include <errno.h>
 
 #include "sim/driver/files.h"
@@ -28,7 +28,8 @@ static int queue_update_runlist(struct call *call, const struct queue *queue)
 		update->unmap_only = true;
 		update->result = -EACCES;
 	}
-	/* Even a change that changes nothing costs an update, unless the node is idle. */
+	/* A call that changes nothing causes an update, too, unless no queue of the node is
+	 * active. */
 	if (queue_active(queue) || nodes_active(call->sim) >> queue->node & 1)
 		update->nodes = 1ull << queue->node;
 	runlist_update_begin(update);
@@ -80,7 +81,8 @@ int ioctl_update_queue(struct call *call)
 		return -EFAULT;
 	apply_change(call, queue, a);
 	procfs_queue_resized(queue);
-	debugfs_changed(call->sim); /* a stopped queue on an idle node causes no update */
+	/* needed because a change of a stopped queue on an idle node causes no runlist update */
+	debugfs_changed(call->sim);
 	r = queue_set_priority(queue);
 	return r ? r : queue_update_runlist(call, queue);
 }
@@ -121,7 +123,8 @@ static struct queue *gws_holder(const struct process *process, uint32_t node)
 	return NULL;
 }
 
-/* Gives all of the node's global wave sync (GWS) or none, to one queue of a process. */
+/* Gives the queue all of the node's global wave sync (GWS) or takes it back. Only one queue of a
+ * process can have it. */
 int ioctl_alloc_queue_gws(struct call *call)
 {
 	struct kfd_ioctl_alloc_queue_gws_args *a = (void *)call->data;

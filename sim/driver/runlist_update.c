@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runlist updates. With the scheduling firmware every change of a queue unmaps all queues of the
- * node and maps a new list. The ioctl returns when the old list is unmapped, so its answer waits
- * for that. Until then the process's mutex is held, as in the kernel.
+ * Implements runlist updates. With the scheduling firmware every change of a queue unmaps all
+ * queues of the node and maps a new list. The ioctl returns when the old list is unmapped, so its
+ * answer waits for that. Until then the process's mutex is held, as in the kernel.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +72,8 @@ static void runlist_update_free(struct runlist_update *update)
 }
 
 /* Ends an update: calls unmapped(), unlocks the process, calls released() and answers the call, in
- * this order. If it has to be repeated, starts again on the first node. */
+ * this order. If the update has to be repeated (`again`), starts it again on the first node
+ * instead. */
 static void runlist_update_end(struct runlist_update *update)
 {
 	struct process *process = update->process;
@@ -153,7 +154,7 @@ static int change_of(const struct runlist_update *update, const struct queue *qu
 	return node->all_off && wanted ? 1 : -1;
 }
 
-/* Sets map_wanted of the process's queues on the node, and counts active_queues. */
+/* Updates map_wanted of the process's queues on the node, and node->active_queues. */
 static void want(struct runlist_update *update, struct node *node)
 {
 	struct queue *queue;
@@ -260,7 +261,8 @@ void runlist_update_collected(struct process *process)
 	runlist_update_begin(update);
 }
 
-/* Stores how much live work each queue had at the unmap, for the save areas. */
+/* Stores how many wave slots each queue held at the unmap, from which the sizes in its save area
+ * are calculated. */
 static void note_saved(struct node *node)
 {
 	for (unsigned i = 0; i < node->n_by_gpu_queue; i++)

@@ -77,17 +77,18 @@ void runlist_update_failed(struct runlist_update *update, const struct node *nod
 /* Returns true if the queue should be mapped: it has a ring and a percentage above 0, and it is not
  * suspended, evicted, reset, being freed, or stopped by a setting of the profile. */
 bool queue_active(const struct queue *queue);
-/* Maps queues that were off only because of their exception QUEUE_NEW (--set new_queue_waits), when
- * exceptions were cleared. Does nothing while the process is locked. */
+/* Called after exceptions were cleared: maps queues that were not mapped only because their
+ * exception QUEUE_NEW was pending (--set new_queue_waits). Does nothing while the process is
+ * locked. */
 void runlist_update_collected(struct process *process);
 /* Returns the mask of nodes with a runlist that is not empty. On other nodes an update takes no
  * time. */
 uint64_t nodes_active(const struct sim *sim);
 
 /* ---- evict.c: evictions ---- */
-/* Handles a memory fault on @node (address: process->violation[node]) that no debugger takes:
- * evicts the process from the node for good and then signals its memory events. If the process is
- * already evicted there, only signals the events. */
+/* Handles a memory fault on @node (address: process->violation[node]) that is not passed to a
+ * debugger: evicts the process from the node permanently and then signals its memory events. If the
+ * process is already evicted there, only signals the events. */
 void fault_passed_on(struct process *process, uint32_t node);
 /* Evicts the process from all of its GPUs, as the driver does when memory is short.
  * evictions_expire() restores it 100 ms later. Does nothing if such an eviction is already in
@@ -106,8 +107,8 @@ void firmware_hang(struct sim *sim, uint32_t node);
  * kept until the driver gives up (firmware_expire()) and fails then; during a reset it fails at
  * once. In both cases this module continues the update, and the caller must not use it any more. */
 bool firmware_responds(struct node *node, struct runlist_update *update);
-/* Returns the GPU model's id of the compute queue that does not come off in the update that begins
- * now (--set preempt_stuck=queue), or -1. */
+/* Returns the GPU model's id of the compute queue that cannot be preempted in the update that
+ * begins now (--set preempt_stuck=queue), or -1. */
 int firmware_stuck_queue(struct node *node);
 /* Resets one queue of the node (GPU model's id @gpu_queue), after the update has unmapped all
  * others. From then on its process cannot update its queues on this node (reset_nodes). Sends a

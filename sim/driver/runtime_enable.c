@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * RUNTIME_ENABLE: the runtime announces itself. If a debugger has a session, the call sleeps until
- * the debugger has answered (kfd_chardev.c).
+ * Implements RUNTIME_ENABLE, by which the runtime announces itself to the driver. If a debugger has
+ * a session, the call sleeps until the debugger has answered (kfd_chardev.c).
  */
 #include <errno.h>
 
@@ -10,7 +10,8 @@
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define CAPABILITY_CORE_DUMP 0x80000000u
 
-/* Lets the call wait for SEND_RUNTIME_EVENT. Returns 0 if that came before, else CALL_PENDING. */
+/* Lets the call wait until the debugger calls SEND_RUNTIME_EVENT. Returns CALL_PENDING, or 0 if the
+ * debugger has called it before. */
 static int sleep_for_post(struct process *process, struct call *call)
 {
 	if (process->runtime_posts) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * SMI_EVENTS: one fd for each node, from which lines of text are read and to which a mask of wanted
- * events is written (the driver's kfd_smi_events.c).
+ * Implements SMI_EVENTS. The caller gets an fd for one node. It reads lines of text (events) from
+ * the fd, and writes a mask of the events that it selects to the fd (the driver's
+ * kfd_smi_events.c).
  *
  * The caller gets one end of a stream socket that does not block: reading nothing is EAGAIN,
- * polling works, and a line is not torn. Masks are read at kfdsim's end when an event is about
- * to be sent, which is when they matter, so the main loop has nothing to watch. What has not been
- * read yet is counted, and what would not fit into the driver's buffer is dropped as in the driver.
+ * polling works, and a line is not torn. kfdsim reads a new mask only before it sends an event, so
+ * the main loop does not poll the socket. kfdsim counts the bytes that the caller has not read, and
+ * drops a line if the driver's buffer would have no room for it, as the driver does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +34,8 @@
 /* A line that was written to the socket and may not have been read yet. */
 struct smi_line {
 	uint32_t bytes;
-	uint32_t held; /* bytes of the socket's buffer, as counted by the kernel */
+	/* bytes that the line uses in the socket's buffer, as counted by the kernel */
+	uint32_t held;
 };
 
 struct smi_client {
@@ -55,8 +57,8 @@ static void client_free(struct smi_client *client)
 	free(client);
 }
 
-/* Reads the masks that were written; the last one counts. Returns false if the other end is
- * closed. */
+/* Reads the masks that the caller has written; the last one counts. Returns false if the caller's
+ * end of the socket is closed. */
 static bool take_masks(struct smi_client *client)
 {
 	uint64_t mask;
@@ -158,7 +160,8 @@ event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, c
 	}
 }
 
-/* Returns the pid for events, since Linux 6.12 as in the process's own namespace. */
+/* Returns the pid that an event contains; after Linux 6.12, that of the process's own PID
+ * namespace. */
 static pid_t reported_pid(const struct process *process)
 {
 	return linux_7(process->sim) ? process->ns_pid[process->ns_levels - 1]

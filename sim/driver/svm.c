@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Shared virtual memory: attributes of ranges of the process's own memory (kfd_svm.c of Linux
- * 6.12). Nothing migrates here: a range that a GPU is allowed to access is read and written in
- * place.
+ * Implements shared virtual memory (SVM): attributes of address ranges of the process's own memory
+ * (kfd_svm.c of Linux 6.12). Nothing migrates here: a range that a GPU is allowed to access is read
+ * and written in place.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -94,8 +94,8 @@ static int fill(struct svm *svm, uint64_t start, uint64_t end)
 	return r;
 }
 
-/* Returns true if every byte is in a mapping of the process that belongs to no device and can be
- * accessed. */
+/* Returns true if every byte of [start, end) is in an accessible mapping of the process that is not
+ * one of a device. */
 static bool is_memory(const struct process *process, uint64_t start, uint64_t end)
 {
 	char path[40], line[512], may[5];
@@ -241,8 +241,8 @@ static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 	return 0;
 }
 
-/* Merges the attributes of one more range: equal ones stay, different locations become
- * undefined. */
+/* Merges the attributes of @range into *@all. Locations that differ become undefined, access masks
+ * are intersected, and the smaller granularity is kept. */
 static void merge(struct svm_range *all, const struct svm_range *range, bool first)
 {
 	if (first) {
@@ -294,7 +294,8 @@ static int reply(const struct sim *sim, const struct svm_range *all, uint32_t fl
 	}
 }
 
-/* SVM_OP_GET_ATTR: returns what all ranges have in common. Returns 0, -EFAULT or -EINVAL. */
+/* SVM_OP_GET_ATTR: returns the attributes that all ranges of the given addresses have in common.
+ * Returns 0, -EFAULT or -EINVAL. */
 static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 {
 	const struct process *process = call->process;
@@ -325,8 +326,8 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 
 /*
  * Removes [start, end) from the ranges; with @unmapped_only, only ranges without memory. The driver
- * is notified when a range's memory is unmapped, and forgets the range. Here that is detected when
- * the addresses are needed for something else. By then they may be reserved (mapped without any
+ * is notified when a range's memory is unmapped, and forgets the range. Here the unmap is only
+ * detected when the addresses are used again. By then they may be reserved (mapped without any
  * access), as runtimes do before they allocate there.
  */
 static void forget(struct process *process, uint64_t start, uint64_t end, bool unmapped_only)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * /sys/class/kfd/kfd/proc/<pid>: names, formats and types as in the driver's kfd_process.c. Each
- * file contains one number; those of queues have no newline, the others have one.
+ * Writes the files of /sys/class/kfd/kfd/proc/<pid>, with names, formats and types as in the
+ * driver's kfd_process.c. Each file contains one number; those of queues have no newline, the
+ * others have one.
  *
  * Fds of files that change often are kept open, so that a new value costs one system call. A value
  * is written over the old one and the file is then cut, so a reader sees the old or the new first
@@ -54,7 +55,7 @@ struct procfs_dir {
 	struct dir_node nodes[SIM_NODES_MAX];
 };
 
-/* Logs a failure to write a file; only the first one. */
+/* Logs that @what could not be written, only at the first failure. */
 static void fail(struct sim *sim, const char *what, int error)
 {
 	if (!sim->procfs->complained)
@@ -199,7 +200,8 @@ static void node_start(struct process *process, struct procfs_dir *directory, ui
 	close(dir);
 }
 
-/* Returns where the process's directory is: for a secondary context in that of its process. */
+/* Returns the fd of the directory that contains the process's directory: kfd/proc or, for a
+ * secondary context, the directory of its process. */
 static int parent_dir(const struct process *process)
 {
 	return process->primary && process->primary->directory ? process->primary->directory->dir
@@ -283,8 +285,9 @@ void procfs_process_end(struct process *process)
 	free(directory);
 }
 
-/* Returns the driver's enum kfd_queue_type, which is not the ioctl's. A type for the debugger's own
- * queue was removed between Linux 6.12 and 7. */
+/* Returns the queue's type as a number of the driver's enum kfd_queue_type, which differs from the
+ * ioctl's numbers. XGMI has another number since Linux 7, because a type for the debugger's own
+ * queue was removed. */
 static unsigned type_number(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -408,13 +411,13 @@ static void reply_wrongly(const struct queue *queue)
 	}
 }
 
-/* What a process does on one node. */
+/* Work of a process on one node at the time of a sample. */
 struct sample {
 	uint64_t wave_slots, sdma_ns;
 	bool between; /* a mapped queue has packets, but nothing is on the GPU */
 };
 
-/* Adds up what the queues of the process do on each node. */
+/* Adds up the work of the process's queues on each node, in samples[node]. */
 static void sample_queues(const struct process *process, struct sample *samples)
 {
 	const struct queue *queue;
@@ -452,8 +455,8 @@ static void sample(struct process *process)
 
 		number_set(process, i, SDMA, &node->sdma,
 			   (uint64_t)(sdma / sim->config.time_scale / 1000));
-		/* In the middle of a runlist update nothing runs, which is not the end of the work.
-		 * So write 0 only if the next sample finds the same. */
+		/* During a runlist update nothing runs, although work is left. So write 0 only if
+		 * the next sample finds 0 again. */
 		if (!cus && samples[i].between && node->occupancy.value && !node->doubted) {
 			node->doubted = true;
 			continue;
