@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cohorts: groups of workgroups that run together, from launch to end, including save and restore.
+ * Manages cohorts, which are groups of workgroups of a dispatch that run together: launch, save,
+ * restore and end.
  *
- * Each part of a cohort is on one XCC. State that the same runlist update saves and restores
- * returns to the CUs that it was on: it ran side by side before, so it fits. All other restored
- * state (the queue was off in between, or its CU mask changed) is split into its parts, which wait
- * at their XCCs for wave slots of any CU.
+ * Each part of a cohort is on one XCC. Cohorts that the same runlist update saves and restores
+ * return to the CUs that they were on, which have room because the cohorts ran side by side before.
+ * Any other restored cohort (its queue was off in between, or the CU mask changed) is split into
+ * its parts, which wait at their XCCs for wave slots of any CU.
  *
  * If queues share the GPU, their workgroups get out of step, and soon each workgroup would be a
- * cohort of its own. To prevent this, a cohort that is about to end is ended early if wave slots
- * are being handed out at that instant anyway: workgroups that end together are replaced by
- * workgroups that begin together. The time that the workgroups of a queue did not run is added to
- * the next ones that it launches, so that the differences do not add up. The workgroups of a
- * dispatch that begin last or end last keep their exact time, because the next packet and the host
- * wait for them.
+ * cohort of its own. To prevent this, a cohort that is about to end is ended early if a hand-out
+ * (gpu_priv.h) assigns free wave slots at that instant anyway. Workgroups that end together are
+ * replaced by workgroups that begin together. The run time that a queue's workgroups lose in this
+ * way is added to the workgroups that the queue launches next, so that the differences do not add
+ * up. The workgroups of a dispatch that begin last or end last keep their exact time, because the
+ * next packet and the host wait for them.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,14 +22,16 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Limits of the time by which a cohort may end early: half of the time of a doorbell, which is at
- * most a thousandth of a request; and 1/EARLY_PART of the time that its workgroups run. */
+/* Two limits of the time by which a cohort may end early. EARLY_NS is half of the time of a
+ * doorbell, which is at most a thousandth of a request. The other limit is 1/EARLY_PART of the run
+ * time of the cohort's workgroups. */
 #define EARLY_NS 500u
 #define EARLY_PART 4u
 
 #define CHUNK_MIN 256u
-/* Number of cohorts in addition to the reserved ones: one, because a saved cohort and its twin both
- * exist while its last part moves to the twin, and one that has ended and is not reported yet. */
+/* Number of cohorts that exist in addition to the reserved ones. One is needed because a saved
+ * cohort and its twin (the cohort of its restored parts) both exist while the last part moves to
+ * the twin. The other one is a cohort that has ended and is not reported yet. */
 #define SLACK 2u
 
 /* Moves the next unused cohort and part of the first chunk to the spare lists. */
@@ -87,7 +90,7 @@ static struct part *part_take(struct gpu *gpu)
 	return part;
 }
 
-/* Puts a part in front of the spare parts: the last one used is still in the cache. */
+/* Puts a part at the front of the spare parts, because the part used last is still in the cache. */
 static void part_put(struct gpu *gpu, struct part *part)
 {
 	list_remove(&part->node);
@@ -152,8 +155,8 @@ bool cohort_may_end(const struct cohort *cohort, uint64_t early)
 	const struct packet_run *packet = queue_packet(queue, cohort->packet);
 	uint64_t most = most_early(cohort), wave_slots = cohort->count * packet->p.wave_slots;
 
-	/* A queue cannot make up for more lost time than `most` for each wave slot that it holds;
-	 * beyond that the cohort keeps its time. */
+	/* A queue can make up for at most `most` ns of lost run time for each wave slot that it
+	 * holds. Beyond this limit the cohort does not end early. */
 	return early <= most && packet->ended + cohort->count < packet->p.wgs &&
 	       queue->shortfall + (int64_t)(wave_slots * early) <= (int64_t)(queue->held * most);
 }
@@ -309,7 +312,8 @@ bool queue_save(struct gpu *gpu, struct gpu_queue *queue)
 	}
 	queue->saved_wave_slots += queue->held;
 	let_go(gpu, queue, (uint32_t)queue->held);
-	/* State that was running is restored before older state that has not run since. */
+	/* Cohorts that were running are restored before older ones, which have not run since they
+	 * were saved. */
 	list_move_front(&queue->saved, &queue->running);
 	return true;
 }
@@ -329,7 +333,8 @@ static void run_again(struct gpu *gpu, struct cohort *cohort)
 	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, cohort->remain));
 }
 
-/* Moves each part of the cohort to seat.back of its XCC, where it waits for wave slots. */
+/* Moves each part of the cohort to the `back` list of the queue's seat on its XCC, where the part
+ * waits for wave slots. */
 static void take_apart(struct cohort *cohort)
 {
 	struct gpu_queue *queue = cohort->queue;

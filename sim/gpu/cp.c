@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Command processors and SDMA engines: how a queue advances from packet to packet.
+ * Simulates command processors and SDMA engines, by which a queue advances from packet to packet.
  *
  * A compute queue has a command processor of its own. An SDMA queue shares its engine: it uses the
- * engine for one packet (packet_ns and busy_ns), then the other queues of the engine have their
- * turn. A WAIT packet does not occupy the engine.
+ * engine for one packet (packet_ns and busy_ns), then the engine serves its other queues. A WAIT
+ * packet does not occupy the engine.
  *
- * Links, over which SDMA engines copy: the copies on a link share its bandwidth equally, and none
- * of them is faster than its engine. Remaining work is counted in thousandths of a byte, because a
- * bandwidth of b bytes per microsecond is b thousandths of a byte per nanosecond.
+ * SDMA engines copy over links. The copies on a link share its bandwidth equally, and no copy is
+ * faster than its engine. Remaining work is counted in thousandths of a byte, because a bandwidth
+ * of b bytes per microsecond is b thousandths of a byte per nanosecond.
  */
 #include "sim/gpu/gpu_priv.h"
 
@@ -86,7 +86,8 @@ static bool wants_engine(const struct gpu_queue *queue)
 			     queue->phase == CP_WORK || queue->phase == CP_COPY);
 }
 
-/* Continues FETCH, WORK or COPY, or has cp_advance() process EFFECT. The queue has its engine. */
+/* Continues the queue's phase FETCH, WORK or COPY, or has cp_advance() process EFFECT. An SDMA
+ * queue must have its engine. */
 static void resume(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->phase == CP_EFFECT) {
@@ -105,7 +106,7 @@ static void resume(struct gpu *gpu, struct gpu_queue *queue)
 	heap_push(&gpu->heap, &queue->cp_timer, time_add(gpu->now, queue->remain));
 }
 
-/* Assigns a free engine to the first queue in turn that needs it. */
+/* Assigns the engine, if it is free, to the first queue in its list that needs it. */
 static void engine_pick(struct gpu *gpu, struct engine *engine)
 {
 	if (engine->current || gpu->update_phase != UPDATE_NONE)
@@ -113,8 +114,8 @@ static void engine_pick(struct gpu *gpu, struct engine *engine)
 	FOR_LIST (struct gpu_queue, queue, &engine->queues, on_engine) {
 		if (wants_engine(queue)) {
 			engine->current = queue;
-			/* Make it the first in turn, so that it is the first to continue after a
-			 * runlist update. */
+			/* Move the queue to the front of the list, so that it is the first to
+			 * continue after a runlist update. */
 			list_remove(&queue->on_engine);
 			list_insert(engine->queues.next, &queue->on_engine);
 			resume(gpu, queue);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of the CUs of one XCC, as a bit set. Pure functions; no allocation. */
+/* Defines sets of the CUs of one XCC, as bit sets. Pure functions; no allocation. */
 #ifndef KFDSHIM_SIM_GPU_CU_SET_H
 #define KFDSHIM_SIM_GPU_CU_SET_H
 
@@ -43,8 +43,9 @@ static inline bool cus_equal(struct cus a, struct cus b)
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
-/* Returns the number of bits that are set. Avoids __builtin_popcountll(): the build must not assume
- * the popcnt instruction, and without that the compiler calls a library function. */
+/* Returns the number of bits that are set in `word`. Avoids __builtin_popcountll(), because the
+ * build must not assume the popcnt instruction, and without it the compiler calls a library
+ * function. */
 static inline uint32_t cus_count_word(uint64_t word)
 {
 	word -= word >> 1 & UINT64_C(0x5555555555555555);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Distribution of the free wave slots of an XCC.
+ * Distributes the free wave slots of an XCC.
  *
- * Saved state of queues that have a slot comes first: as long as not all of it runs again, nothing
- * new gets wave slots on a CU that it may use. Then come the priority classes, the highest first.
- * Within a class the waiting queues take turns, one workgroup each. If a workgroup fits on no CU,
- * its queue keeps its turn, and the CU with the most free wave slots that the queue may use is
- * closed to all queues behind it.
+ * Saved workgroups of queues that have a hardware slot come first. Until all of a queue's saved
+ * workgroups run again, no new workgroup gets wave slots on the CUs that this queue may use. Then
+ * come the priority classes, the highest first. Within a class the waiting queues get wave slots
+ * for one workgroup each, in turn. If a workgroup fits on no CU, its queue stays first, and the CU
+ * with the most free wave slots that the queue may use is closed to all queues behind it.
  */
 #include "sim/gpu/gpu_priv.h"
 
@@ -94,8 +94,8 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 	return room;
 }
 
-/* Returns true if the only seat that waits in this class or a lower one is the one in `class`: no
- * seat is behind it, so it gets all remaining wave slots. */
+/* Returns true if one seat waits in `class` and none in a lower class. No seat is behind this one,
+ * so it gets all remaining wave slots. */
 static bool is_only_one(const struct xcc *xcc, uint32_t class)
 {
 	const struct list *waiting = &xcc->waiting[class];
@@ -106,9 +106,10 @@ static bool is_only_one(const struct xcc *xcc, uint32_t class)
 	return waiting->next == waiting->prev;
 }
 
-/* Gives one workgroup to each seat in turn: as many whole rounds at once as fit, and at most as
- * many as the seat with the fewest workgroups left needs. If not even one round fits, gives one
- * workgroup to each seat as long as they fit. Returns false if nothing more fits. */
+/* Starts one workgroup of each waiting seat in turn. Makes as many of these rounds at once as fit,
+ * and at most as many as the seat with the fewest workgroups left needs. If not even one round
+ * fits, starts one workgroup of each seat as long as they fit. Returns false if nothing more
+ * fits. */
 static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
 {
 	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;

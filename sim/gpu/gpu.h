@@ -78,9 +78,11 @@ struct gpu_config {
 	uint32_t cus;		    /* total of all XCCs, a multiple of xccs; at most 128 per XCC */
 	uint32_t wave_slots_per_cu; /* wave slots of a CU; 1 .. 63 */
 	uint64_t packet_ns;	    /* CP time in ns before a packet takes effect */
-	/* First half of a runlist update, in ns: preempt all queues, without live state. */
+	/* Duration in ns of the first half of a runlist update (preempt all queues) without live
+	 * state. */
 	uint64_t unmap_ns;
-	uint64_t map_ns;	   /* second half, in ns: map the runlist, without live state */
+	/* duration in ns of the second half (map the runlist) without live state */
+	uint64_t map_ns;
 	uint64_t save_bytes_unit;  /* saved bytes per live wave slot */
 	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond; > 0 */
 	uint64_t restore_bytes_us; /* restore bandwidth, bytes per microsecond; > 0 */
@@ -91,14 +93,15 @@ struct gpu_config {
 	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* bandwidth, bytes per us; 0: no such link */
 
 	/* Oversubscription: more clients than VMIDs, or more mapped compute queues than slots. */
-	uint32_t vmids;		     /* 0: no limit; the driver's min(VMIDs, hws_max_conc_proc) */
+	/* limit of clients; the driver's min(VMIDs, hws_max_conc_proc); 0: none */
+	uint32_t vmids;
 	uint32_t cp_queues;	     /* slots for compute queues; 0: no limit */
 	uint64_t process_quantum_ns; /* ns; > 0 if vmids is set */
 	uint64_t queue_quantum_ns;   /* ns; > 0 if cp_queues is set */
-	/* Time of the firmware's slice change in ns, without live state. */
+	/* Duration of a slice change by the firmware in ns, without live state. */
 	uint64_t switch_ns;
 
-	/* Extra time in ns of a runlist update that suspends a queue for the first time. */
+	/* Extra duration in ns of a runlist update that suspends a queue for the first time. */
 	uint64_t first_suspend_ns;
 };
 
@@ -121,7 +124,7 @@ enum gpu_packet_kind {
 	GPU_PACKET_DISPATCH, /* workgroups on compute units; only on compute queues */
 	/* Occupies the queue's engine for busy_ns: on a compute queue the CP, and no wave slot. */
 	GPU_PACKET_WORK,
-	GPU_PACKET_COPY, /* busy_ns, then `bytes` over `link`; not on compute queues */
+	GPU_PACKET_COPY, /* takes busy_ns, then copies `bytes` over `link`; not on compute queues */
 	GPU_PACKET_WAIT, /* blocks the queue until gpu_release() */
 };
 
@@ -150,7 +153,7 @@ enum gpu_event_type {
 	GPU_EVENT_UNMAPPED,
 	GPU_EVENT_MAPPED, /* runlist update complete; the mapped queues run again */
 	GPU_EVENT_LOST,	  /* the packet had begun and was dropped by gpu_queue_reset() */
-	GPU_EVENT_SLICED, /* oversubscribed: the firmware has changed slices */
+	GPU_EVENT_SLICED, /* oversubscribed: the firmware has given slots to other queues */
 };
 
 struct gpu_event {
@@ -170,8 +173,9 @@ struct gpu_event {
 /* One change of a queue by a runlist update. */
 struct gpu_change {
 	uint32_t queue;
-	bool map;     /* false: the queue stays off until a later change maps it */
-	bool suspend; /* if map is false: a suspend; the first one may cost more */
+	bool map; /* false: the queue stays off until a later change maps it */
+	/* if map is false: the change is a suspend; a queue's first suspend may take longer */
+	bool suspend;
 };
 
 struct gpu_queue_stats {
@@ -181,7 +185,8 @@ struct gpu_queue_stats {
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;
-	uint64_t preempted; /* runlist updates and slice ends that found live state of the queue */
+	/* number of runlist updates and slice ends that saved live state of the queue */
+	uint64_t preempted;
 };
 
 /*
@@ -208,7 +213,7 @@ struct gpu_times {
 
 /* Run time of a client's work. */
 struct gpu_client_run {
-	uint64_t ns; /* during which work of this client ran, alone or beside other clients */
+	uint64_t ns; /* time during which work of this client ran, alone or beside other clients */
 	/* GPU_TIME_RUN divided evenly: while work of k clients runs, each gets 1/k of the time. The
 	 * shares of all clients differ from GPU_TIME_RUN by less than one ns for each client. */
 	uint64_t share_ns;
@@ -254,9 +259,9 @@ int gpu_queue_expect(struct gpu *gpu, uint32_t queue, bool more);
 /* Appends a packet to the queue at the current time (gpu_now()). Returns 0, -ENOENT, -EAGAIN,
  * -EINVAL or -ENOMEM (see the head of this file). */
 int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet);
-/* Lets the WAIT packet at the head of the queue retire now. If the queue is unmapped before
- * that, the release stays in effect. Returns 0, -ENOENT, or -EINVAL if the queue does not stand
- * at a WAIT packet. */
+/* Lets the WAIT packet at the head of the queue retire now. If the queue is unmapped before that,
+ * the release stays in effect. Returns 0, -ENOENT, or -EINVAL if the queue's current packet is not
+ * a WAIT packet. */
 int gpu_release(struct gpu *gpu, uint32_t queue);
 /* Requests one runlist update with these changes; it is served after all earlier ones. UNMAPPED and
  * MAPPED events with this tag report the end of its two halves. Returns 0 or a negative errno. */
@@ -281,7 +286,7 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event);
  * than gpu_now() once gpu_step(gpu, gpu_now(gpu), ...) has returned false. */
 uint64_t gpu_next(const struct gpu *gpu);
 
-/* Writes to *out for what the time up to gpu_now() was spent (enum gpu_time). */
+/* Writes to *out how the time up to gpu_now() was spent (enum gpu_time). */
 void gpu_times(const struct gpu *gpu, struct gpu_times *out);
 /* Returns the run time of the client up to gpu_now(); all 0 once it has no queue on this GPU. */
 struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t client);
@@ -290,7 +295,8 @@ struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t client);
 uint64_t gpu_live_wave_slots(const struct gpu *gpu);
 /* Returns the wave slots that this queue holds now; 0 if there is no such queue. */
 uint64_t gpu_queue_wave_slots(const struct gpu *gpu, uint32_t queue);
-/* Returns the wave slots of the queue's saved work (off the GPU and not ended), or 0: no queue. */
+/* Returns the wave slots of the queue's saved work (off the GPU and not ended); 0 if there is no
+ * such queue. */
 uint64_t gpu_queue_saved_wave_slots(const struct gpu *gpu, uint32_t queue);
 
 #endif

@@ -137,11 +137,13 @@ struct cohort {
 	struct list parts;
 	uint32_t count; /* workgroups in `parts` */
 	uint32_t back;	/* parts in the `back` lists of seats */
-	/* ns beyond wg_ns, to make up for workgroups of the queue that ended early. */
+	/* Extra run time in ns, in addition to wg_ns, because earlier workgroups of the queue ended
+	 * early. */
 	uint64_t longer;
 	uint64_t remain;   /* ns left to run while the cohort is saved */
 	uint64_t saved_by; /* update_count of the runlist update that saved it last */
-	/* The cohort for the parts of this one that were restarted in hand-out twin_round. */
+	/* Cohort of those parts of this one that were restarted in the hand-out with number
+	 * twin_round (gpu.round). */
 	struct cohort *twin;
 	uint64_t twin_round;
 };
@@ -165,7 +167,7 @@ enum cp_phase {
 	CP_WAIT,   /* WAIT: blocked until gpu_release() */
 };
 
-/* The state of a queue on one XCC. */
+/* Waiting and saved workgroups of one queue on one XCC. */
 struct seat {
 	/* In xcc.waiting if the queue has a slot, is in CP_LAUNCH and has rows left. */
 	struct list waiting;
@@ -173,9 +175,11 @@ struct seat {
 	struct list back;      /* saved parts that need new wave slots */
 	struct gpu_queue *queue;
 	struct cus open; /* CU mask of the queue on this XCC */
-	/* Of the dispatch at the command processor: the next row, and the number of rows. */
+	/* Rows (workgroups, see struct part) of the queue's current dispatch: the next one to
+	 * start, and their number. */
 	uint32_t row, rows;
-	/* Last hand-out (gpu.round) in which no further workgroup of the queue fitted. */
+	/* Number (gpu.round) of the last hand-out in which no further workgroup of the queue
+	 * fitted. */
 	uint64_t blocked;
 };
 
@@ -203,7 +207,7 @@ struct gpu_queue {
 	uint64_t head; /* oldest packet that has not retired */
 	uint64_t cp;   /* packet at the command processor */
 	uint64_t tail;
-	uint64_t lost; /* packets before it will be reported as lost */
+	uint64_t lost; /* packets before this one have to be reported as lost */
 
 	enum cp_phase phase;
 	uint64_t remain;	   /* FETCH, WORK: ns left while the timer is not set */
@@ -221,13 +225,13 @@ struct gpu_queue {
 	struct cohort *fresh;	   /* the cohort that hand-out fresh_round started for this queue */
 	uint64_t fresh_round;
 	struct list begins;   /* in gpu.begins while the timer of `fresh` is not set */
-	uint64_t reserve_sum; /* sum of the cohorts that each packet can need by itself */
-	/* Maximum of cohorts for all packets together: as many workgroups of the smallest size as
-	 * fit on the GPU. */
+	uint64_t reserve_sum; /* sum over the packets of the cohorts that each can need by itself */
+	/* Limit of the cohorts that all packets together can need: the number of workgroups of the
+	 * smallest size that fit on the GPU. */
 	uint64_t reserve_cap;
 
 	uint64_t held;	   /* wave slots */
-	int64_t shortfall; /* slots x ns to make up for, because cohorts ended early */
+	int64_t shortfall; /* run time (wave slots x ns) lost because cohorts ended early */
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
 	bool expected; /* set by gpu_queue_expect() */
@@ -261,7 +265,7 @@ struct gpu_client {
 	bool chosen;
 	uint32_t busy, ready, held; /* queues with the flag busy, ready or held_back */
 	uint64_t run_ns, busy_since;
-	uint64_t share_ns; /* of the run time; without that in gpu.unshared_ns */
+	uint64_t share_ns; /* share of GPU_TIME_RUN, without the part in gpu.unshared_ns */
 };
 
 struct gpu_link {
@@ -325,9 +329,10 @@ struct gpu {
 
 	struct list clients; /* the runlist */
 	uint32_t n_clients;
-	bool slicing;	 /* oversubscribed */
-	bool switching;	 /* a slice change is in progress */
-	bool slice_over; /* the slice is over, and no queue waited for a slot */
+	bool slicing;	/* oversubscribed */
+	bool switching; /* a slice change is in progress */
+	/* the slice is over, but no queue waited for a slot, so no slot has changed */
+	bool slice_over;
 	bool fill_slots; /* a queue may need a slot, or may be able to give up its slot */
 	struct gpu_timer slice_timer; /* the end of the slice or of the slice change */
 	uint64_t slice_end, slice_left;
@@ -406,9 +411,10 @@ void cp_forget(struct gpu *gpu, struct gpu_queue *queue);
 
 /* Initializes an XCC with `cus` CUs that have `wave_slots` free slots each. */
 void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t wave_slots);
-/* Takes `wave_slots` slots each for up to `want` workgroups, on CUs of `open`: `layers` workgroups
- * on each CU of *cus. Returns the number of workgroups; 0 if none fits. CUs outside *cus may have
- * room for more, so the caller calls again until it has enough or the result is 0. */
+/* Takes wave slots for up to `want` workgroups that need `wave_slots` slots each, on CUs of `open`.
+ * Sets *cus to the CUs, and *layers to the number of workgroups on each. Returns the number of
+ * workgroups; 0 if none fits. CUs outside *cus may have room for more, so the caller calls again
+ * until it has enough or the result is 0. */
 uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t wave_slots, uint32_t want,
 		  struct cus *cus, uint32_t *layers);
 /* Takes `wave_slots` slots on each of the CUs (xcc_hold) or gives them back (xcc_give). */
@@ -428,10 +434,11 @@ void cohorts_free(struct gpu *gpu);
 /* Returns a new cohort in queue.running, without parts. The caller sets its timer. Uses reserved
  * memory, so it cannot fail. */
 struct cohort *cohort_new(struct gpu *gpu, struct gpu_queue *queue, uint64_t packet);
-/* Sets the timer that ends the cohort, which is its queue's `fresh` and has all its parts. */
+/* Sets the timer that ends the cohort. The cohort must be its queue's `fresh` and have all its
+ * parts. */
 void cohort_begin(struct gpu *gpu, struct cohort *cohort);
 /* Returns true if the cohort is allowed to end `early` ns before its time, as gpu.h describes. Only
- * called while wave slots are being handed out. */
+ * called while free wave slots have to be assigned. */
 bool cohort_may_end(const struct cohort *cohort, uint64_t early);
 /* Adds a part to the cohort. Its wave slots are already taken from the XCC. */
 void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part);
@@ -443,8 +450,9 @@ void cohort_emit(struct gpu *gpu, struct gpu_event *event);
 /* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if
  * there was none. */
 bool queue_save(struct gpu *gpu, struct gpu_queue *queue);
-/* Restores the saved state of a queue that continues: it waits for wave slots before all new work.
- * `exact`: what the runlist update that ends now has saved gets the same wave slots at once. */
+/* Restores the saved cohorts of a queue that continues. `exact`: cohorts that the present runlist
+ * update has saved get the same CUs again at once. All other cohorts wait for wave slots, before
+ * all new work. */
 void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact);
 /* Restarts as much of a saved part as fits on the CUs of `open`. Returns true if the whole part was
  * placed; the part is then freed. */
@@ -499,7 +507,8 @@ void update_forget(struct gpu *gpu, uint32_t queue);
 
 /* ---- times.c: how the time is spent ---- */
 
-/* Advances gpu.now to `until` and charges the time to the present state. */
+/* Advances gpu.now to `until`, and adds this time to the counter (enum gpu_time) of the present
+ * state. */
 void times_pass(struct gpu *gpu, uint64_t until);
 /* Updates the counts of busy, ready and held queues and clients. Must be called after every change
  * of a queue's held, working, head, tail, suspended or expected. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Timers: a heap with four children per node, ordered by time and then by the order in which
- * the timers were set. The keys are stored in the heap itself, so that comparisons do not
+/* Keeps the timers in a heap with four children per node, ordered by time and then by the order in
+ * which the timers were set. The keys are stored in the heap itself, so that comparisons do not
  * access the timers. */
 #include <errno.h>
 #include <stdlib.h>

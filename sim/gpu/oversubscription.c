@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The runlist: which mapped queues have a hardware slot.
+ * Decides which mapped queues have a hardware slot.
  *
- * All of them have one, unless there are more clients than VMIDs or more compute queues than slots.
- * In that case the firmware assigns slots for a quantum. When the quantum is over, the clients that
- * had a slot go to the end of the list, and so do the queues that had one in the list of their
- * client; then the slots are filled from the front of the list. Queues with packets come before
- * idle queues, which get the slots that are left. An idle queue gives up its slot at once if a
- * queue with packets can use it.
+ * All mapped queues have one, unless there are more clients than VMIDs or more compute queues than
+ * slots. In that case the firmware assigns slots for a quantum. When the quantum is over, clients
+ * that had a slot go to the end of the list of clients, and queues that had a slot go to the end of
+ * their client's list. Then the slots are filled from the front of these lists. Queues with packets
+ * come before idle queues, which get the slots that are left. An idle queue gives up its slot at
+ * once if a queue with packets can use it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -132,7 +132,8 @@ static void rotate(struct gpu *gpu)
 	}
 }
 
-/* Returns the length of a slice: with too many clients, clients take turns; otherwise queues do. */
+/* Returns the length of a slice in ns: the quantum of processes if there are more clients than
+ * VMIDs, else the quantum of queues. */
 static uint64_t quantum(const struct gpu *gpu)
 {
 	return gpu->config.vmids && gpu->n_clients > gpu->config.vmids

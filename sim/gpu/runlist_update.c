@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runlist updates: unmap all queues and save their live state, apply the changes, map the queues
- * that are to run and restore their live state.
+ * Simulates runlist updates. An update unmaps all queues and saves their live state, applies the
+ * changes, maps the queues that are to run, and restores their live state.
  *
- * The restore is charged only for state that can have wave slots at once. State beyond that (one
- * queue ran while the other was off) stays in memory and is restored beside running work.
+ * An update takes restore time only for the saved state that fits into the wave slots of the GPU at
+ * once. There may be more (one queue ran while another was off); the rest stays in memory and is
+ * restored later, while other work runs.
  */
 #include <errno.h>
 #include <stdlib.h>

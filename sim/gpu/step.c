@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The GPU as a whole: creation, and the advance of time (gpu.h). */
+/* Creates and frees the model of a GPU, and advances its time (gpu.h). */
 #include <stdlib.h>
 
 #include "sim/gpu/gpu_priv.h"
@@ -74,8 +74,8 @@ uint64_t gpu_live_wave_slots(const struct gpu *gpu)
 	return gpu->wave_slots - gpu->free;
 }
 
-/* Returns true if the first timer is due. While wave slots are to be handed out, the timer of a
- * cohort may fire early (cohort_may_end()). */
+/* Returns true if the first timer is due. The timer of a cohort may also fire early, while free
+ * wave slots have to be assigned (cohort_may_end()). */
 static bool is_due(const struct gpu *gpu)
 {
 	const struct heap_entry *first = gpu->heap.entries;

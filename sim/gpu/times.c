@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * How the time of the GPU is spent.
+ * Counts how the time of the GPU is spent.
  *
- * Nothing changes while time passes. Therefore the time is charged when gpu_step() advances it, to
- * the present state. The state consists of counts of queues and clients, which times_queue()
- * updates whenever a queue changes.
+ * The state of the model does not change while time passes. So when gpu_step() advances the time,
+ * the whole span is added to the counter of the present state (enum gpu_time). The state consists
+ * of counts of queues and clients, which times_queue() updates whenever a queue changes.
  *
  * Run time is divided among the clients whose work runs. It is collected in gpu.unshared_ns and
- * handed out before the set of these clients changes, in whole ns; less than one ns for each client
- * stays there for the next time. So the shares of all clients and the rest are GPU_TIME_RUN.
+ * divided in whole ns before the set of these clients changes. A rest of less than one ns for each
+ * client stays in gpu.unshared_ns. So the shares of all clients and this rest add up to
+ * GPU_TIME_RUN.
  */
 #include <errno.h>
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Returns the kind of idle time to which the present time is charged. */
+/* Returns the counter for time that passes in the present state, in which nothing runs. */
 static enum gpu_time idle_as(const struct gpu *gpu)
 {
 	if (!gpu->clients_held)
@@ -22,8 +23,8 @@ static enum gpu_time idle_as(const struct gpu *gpu)
 	return gpu->clients_ready ? GPU_TIME_HELD_READY : GPU_TIME_HELD;
 }
 
-/* Charges a phase of a runlist update: first the firmware's own time, then the save or restore
- * of live state. */
+/* Counts the time up to `until` in a phase of a runlist update. Time before gpu.copy_from is the
+ * firmware's own; time after it belongs to `copy`, the save or restore of live state. */
 static void pass_update(struct gpu *gpu, enum gpu_time copy, uint64_t until)
 {
 	uint64_t from = gpu->now > gpu->copy_from ? gpu->now : gpu->copy_from;

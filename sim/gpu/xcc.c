@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CUs of one XCC and their free wave slots.
+ * Keeps the free wave slots of the CUs of one XCC.
  *
  * CUs with the same number of free wave slots form a level, which is a bit set. An operation on
  * many equal CUs (a kernel that fills an idle XCC, workgroups that end together) therefore takes
@@ -92,8 +92,8 @@ uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t wave_slots, uint32_
 		here = cus_first(here, want);
 		n = want;
 	} else {
-		/* Place layer after layer on the same CUs, as long as they have the
-		 * most free wave slots. */
+		/* Place further layers (one workgroup on each CU) on the same CUs, as long as these
+		 * have the most free wave slots. */
 		bool more = (uint32_t)level >= 2 * wave_slots && want >= 2 * n;
 		int next = more ? highest(xcc, open, level - 1, 0) : -1;
 		uint32_t least = next < 0 ? 0 : (uint32_t)next;
