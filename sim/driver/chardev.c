@@ -91,9 +91,9 @@ static int retired(struct call *call)
 	return rule_errno(call->sim, RULE_retired_ioctls_are_eperm, -EPERM, -ENOTTY);
 }
 
-/* CRIU_OP, which is not simulated. Returns the driver's errno if the driver would refuse the call:
- * no capability, unknown operation, or UNPAUSE of a process that is not paused. Returns -EOPNOTSUPP
- * for all other operations. */
+/* Refuses a CRIU_OP, because checkpoints are not simulated. Returns the driver's errno if the
+ * driver would refuse the call: no capability, unknown operation, or UNPAUSE of a process that is
+ * not paused. Returns -EOPNOTSUPP for all other operations. */
 static int criu(struct call *call)
 {
 	const struct kfd_ioctl_criu_args *a = (void *)call->data;

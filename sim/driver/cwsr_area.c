@@ -33,8 +33,8 @@ static uint64_t wave_slots_of(const struct queue *queue, uint32_t xcc)
 	return queue->saved_wave_slots / xccs + (xcc < queue->saved_wave_slots % xccs);
 }
 
-/* Calculates the sizes of control stack and wave state of one XCC, in bytes; each is limited to its
- * room in the save area. */
+/* Calculates the sizes of control stack and wave state of one XCC, in bytes; each is limited to the
+ * space that the save area has for it. */
 static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used,
 		     uint32_t *wave_used)
 {

@@ -104,8 +104,8 @@ void debug_disarm(struct process *target, struct runlist_update *update)
 		release_vmids(target);
 }
 
-/* Ends a session whose queues are resumed already: closes the dbg_fd, and clears debugger, pending
- * exceptions and the mark that there is a session. */
+/* Ends a session whose queues are resumed already: closes the dbg_fd, drops the debugger, and
+ * clears `session` and the pending exceptions. */
 static void session_clear(struct process *target)
 {
 	struct sim *sim = target->sim;

@@ -134,9 +134,9 @@ static void array_done(struct runlist_update *update)
 				       RULE_resume_wakes_destroy);
 }
 
-/* Reads the caller's array and marks every entry as invalid, as the driver does; mark() removes
- * this from the entries of queues that it finds. Returns 0 or a negative errno; the caller frees
- * the array. */
+/* Reads the caller's array and marks every entry as invalid, as the driver does. mark() clears the
+ * invalid bit later for queues that it finds. Returns 0 or a negative errno; the caller frees the
+ * array. */
 static int read_ids(struct call *call, struct runlist_update *update, uint64_t address, uint32_t n)
 {
 	const struct sim *sim = call->sim;
@@ -226,7 +226,8 @@ static bool named(const struct runlist_update *update, const struct queue *queue
 	return *at != NOT_FOUND;
 }
 
-/* Suspends or resumes the named queues, and records the nodes to update and the successes. */
+/* Suspends or resumes the queues that the call names. Records the nodes to update, and the number
+ * of successes on each node. */
 static void mark(struct runlist_update *update)
 {
 	struct queue *queue;

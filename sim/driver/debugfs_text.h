@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts of debugfs (mqds, rls, mem_limit), which a separate thread formats from a copy of the
- * driver's state.
+ * Interface to format the texts of debugfs (mqds, rls, mem_limit) from a copy of the driver's
+ * state, in a separate thread.
  *
- * Threads: no lock is needed. Of `sim` only what never changes is read (configuration, gpu_ids).
- * Ownership: the caller owns the view and the text buffer.
+ * Threads: no lock is needed. Of `sim` the functions read only members that never change
+ * (configuration, gpu_ids). Ownership: the caller owns the view and the text buffer.
  */
 #ifndef KFDSHIM_SIM_DRIVER_DEBUGFS_TEXT_H
 #define KFDSHIM_SIM_DRIVER_DEBUGFS_TEXT_H

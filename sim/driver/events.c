@@ -81,7 +81,8 @@ static void waiter_give_back(struct process *process, const struct event_waiter 
 	}
 }
 
-/* Fills in what the driver returns about an event that was set. Returns the size in bytes. */
+/* Writes to *@data what the driver returns about an event that was set: fault data, exception data
+ * or the age. Returns its size in bytes. */
 static size_t write_data(const struct process *process, const struct event *event,
 			 const struct event_wait *state, struct event_data *data)
 {
@@ -119,8 +120,8 @@ static int write_results(struct process *process, struct event_waiter *waiter)
 	return 0;
 }
 
-/* Ends the wait with @result (KFD_IOC_WAIT_RESULT_*) and frees the waiter. If the caller is gone,
- * its auto-reset events are set again, which may end other waits. */
+/* Ends the wait with @result (KFD_IOC_WAIT_RESULT_*) and frees the waiter. If the caller no longer
+ * waits, sets its auto-reset events again, which may end other waits. */
 static void waiter_finish(struct process *process, struct event_waiter *waiter, uint32_t result)
 {
 	struct call *call = waiter->call;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Evictions (evict_process_queues_cpsch in kfd_device_queue_manager.c): the driver takes all queues
- * of a process off a GPU, whether they are suspended or not, and leaves the debugger's suspensions
- * as they are. It counts evictions for each process and GPU, including those by a GPU reset
- * (gpu_reset.c). A queue that is created while the count is above 0 is not mapped.
+ * Simulates evictions (evict_process_queues_cpsch in kfd_device_queue_manager.c). The driver unmaps
+ * all queues of a process on a GPU, whether they are suspended or not, and leaves the debugger's
+ * suspensions as they are. It counts evictions for each process and GPU, including those by a GPU
+ * reset (gpu_reset.c). A queue that is created while the count is above 0 is not mapped.
  *
  * When memory is short, a worker evicts a process from all of its GPUs and another worker restores
  * it (evict_process_worker and restore_process_worker in kfd_process.c). Memory is never short

@@ -122,8 +122,9 @@ off_t process_seek_fd(const struct process *process, int fd, off_t offset, int w
 	return mark;
 }
 
-/* Sets the file position (the mark) of a file at its first use: to the token of @process, or of an
- * older process that holds the file, too. `copy` is a descriptor of the file. Returns the mark. */
+/* Sets the file position (the mark) of a file at its first use: to the token of @process or, if an
+ * older process has an fd of the file, of that process. `copy` is a descriptor of the file. Returns
+ * the mark. */
 static off_t mark_new(struct process *process, int copy)
 {
 	struct sim *sim = process->sim;

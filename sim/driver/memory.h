@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's memory, in three layers (amdgpu_amdkfd_gpuvm.c):
+ * Interface of the driver's memory, in three layers (amdgpu_amdkfd_gpuvm.c):
  *
  * pages a buffer object: a range of one node's part of the render file, accounted as VRAM or GTT.
  * It lives as long as a KFD handle, a GEM handle or a dmabuf of any process refers to it. space one
@@ -78,7 +78,7 @@ struct bo {
 };
 
 /* ---- pages.c: buffer objects; each node has its part of the render file ---- */
-/* size of a node's part; 64 of them must fit into the address space */
+/* size of a node's part of the render file; 64 of them must fit into the address space */
 #define NODE_MEMORY_BYTES (1ull << 40)
 /* Maps the node's part of the render file, and installs a SIGBUS handler for pages that the host
  * cannot supply. Returns 0 or a negative errno. */
@@ -104,8 +104,8 @@ void system_give(struct sim *sim, uint64_t bytes);
 uint64_t vram_available(const struct sim *sim, uint32_t node);
 /* Returns the bytes of each node that the driver reserves for page tables. */
 uint64_t vram_reserved(const struct sim *sim);
-/* If the host has no page left when kfdsim touches one, the SIGBUS handler maps an anonymous page
- * in its place. heap_lost() returns how many pages were replaced since the last heap_mend(), which
+/* If kfdsim accesses a page for which the host has no memory, the SIGBUS handler maps an anonymous
+ * page there. heap_lost() returns how many pages were replaced since the last heap_mend(), which
  * maps the render file there again. */
 unsigned heap_lost(void);
 void heap_mend(struct sim *sim);

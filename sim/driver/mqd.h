@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptions of a queue in 32-bit words: the driver's memory queue descriptor (MQD; mqd.c), and
- * the registers of a hardware queue slot, the hardware queue descriptor (HQD; debugfs_hqd.c).
+ * Describes a queue in 32-bit words, in the form of the driver's memory queue descriptor (MQD;
+ * mqd.c), or of the registers of a hardware queue slot (hardware queue descriptor, HQD;
+ * debugfs_hqd.c).
  *
  * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel). Values come from the
  * queue. Words for which the simulation has no value are 0. Addresses of the driver's own memory
- * are made up: they are unique, and lie in the range where the driver allocates.
+ * are invented, but unique and in the range where the driver allocates.
  *
  * Purity: all functions are pure except image_of(), which reads the driver's state. None allocates
  * memory.

@@ -134,9 +134,10 @@ struct process {
 	/* The kernel's process->mutex: `blocked` holds the calls that wait for it. */
 	bool locked;
 	struct call_list blocked;
-	bool disable_later;   /* its debugger died while it was locked: end the session at unlock */
-	struct call *pinning; /* call that holds the mutex while it pins (pin_begin()), or NULL */
-	uint64_t pinned_ns;   /* when that ends */
+	bool disable_later; /* its debugger died while it was locked: end the session at unlock */
+	/* call that holds the mutex while it pins memory (pin_begin()), or NULL */
+	struct call *pinning;
+	uint64_t pinned_ns; /* when that ends */
 
 	uint64_t slot; /* index of its doorbell pages */
 	volatile uint64_t *doorbells[SIM_NODES_MAX];
@@ -161,8 +162,8 @@ struct process {
 	/* run time of queues that no longer exist (model time) */
 	struct gpu_client_run run[SIM_NODES_MAX];
 
-	/* The driver's qpd->evicted: while it is not 0, all queues of the process on that node are
-	 * off (evict.c). */
+	/* The driver's qpd->evicted: number of evictions in effect. While it is not 0, no queue of
+	 * the process is mapped on that node (evict.c). */
 	uint32_t evictions[SIM_NODES_MAX];
 	const char *lost[SIM_NODES_MAX]; /* why its queues never run again; NULL: they can run */
 	/* total time of ended evictions; begin of the present one */
@@ -232,7 +233,7 @@ int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct c
 /* Stores what descriptor_file() has found, for the next call on this fd, and fills in file->mark
  * (the file position). Called once the process of the thread is known. */
 void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file);
-/* Drops what is stored about a process that has ended. */
+/* Drops all entries of descriptor_remember() for a process that has ended. */
 void descriptors_forget(const struct process *process);
 
 /* ---- process_life.c: life of a process ---- */
@@ -266,8 +267,7 @@ void process_lock(struct process *process);
 void process_unlock(struct process *process);
 /* Keeps the call until process_unlock() executes it. */
 void process_block(struct process *process, struct call *call);
-/* Returns the process that @pid (of any of its threads) names in the caller's PID namespace, or
- * NULL. */
+/* Returns the process with a thread that has the id @pid in the caller's PID namespace, or NULL. */
 struct process *process_by_ns_pid(struct process *caller, pid_t pid);
 /* Creates the KFD process of the process @pid (in the caller's PID namespace) that the thread
  * @tracer traces. Returns NULL if @tracer traces no process with this id. */

@@ -112,8 +112,8 @@ static void unmap_doorbells(struct process *process)
 	sim->slots[process->slot / 64] &= ~(1ull << (process->slot % 64));
 }
 
-/* Opens what identifies the process later: its address space (mem_fd) and its pidfd. Returns 0 or a
- * negative errno. */
+/* Opens two fds that identify the process later: mem_fd for its address space, and its pidfd. Reads
+ * its pids. Returns 0 or a negative errno. */
 static int process_identify(struct process *process, const char *status)
 {
 	pid_t ns[PROC_NS_LEVELS_MAX];
@@ -294,7 +294,8 @@ static void execute_late(struct call *call)
 		ioctl_execute(call);
 }
 
-/* Ends the secondary contexts of the process: all of them, or those without an open fd. */
+/* Ends secondary contexts of the process: all of them if @all is set, else those without an open
+ * fd. */
 static void contexts_end(struct process *process, bool all)
 {
 	struct process *other, *next;
@@ -460,7 +461,8 @@ static bool named(const struct process *process, const struct process *caller, c
 	return levels != caller->ns_levels || process->ns_ino == caller->ns_ino;
 }
 
-/* Returns true if @caller sees a thread of the process other than the leader under this id. */
+/* Returns true if a thread of the process, other than the leader, has the id @pid in @caller's PID
+ * namespace. */
 static bool names_thread(const struct process *process, const struct process *caller, pid_t pid)
 {
 	char path[48], status[PROC_STATUS_BYTES];

@@ -201,9 +201,10 @@ static inline bool is_compute_type(uint32_t type)
 
 /* ---- queue_create.c, queue_update.c, queue_destroy.c: ioctls and life of a queue ---- */
 /* CREATE_QUEUE: creates and maps a queue. Returns CALL_PENDING; the result is 0, or -ETIME or -EIO
- * if the firmware does not answer. Errors at once are those of queue_check_create(), and: -ENOSPC:
- * too many queues of the process on this node. -EPERM: too many on the node. -ENOMEM: no queue id
- * or no queue of an SDMA engine is free. -EBUSY: no doorbell is free. */
+ * if the firmware does not answer. Errors that are returned at once are those of
+ * queue_check_create(), and: -ENOSPC: the process has too many queues on this node. -EPERM: the
+ * node has too many queues. -ENOMEM: no queue id or no queue of an SDMA engine is free. -EBUSY: no
+ * doorbell is free. */
 int ioctl_create_queue(struct call *call);
 /* DESTROY_QUEUE: unmaps and frees a queue. Returns CALL_PENDING. With a session the call sleeps
  * while the queue is suspended. -EINVAL: unknown queue. -EBUSY: another thread destroys the queue
@@ -313,7 +314,7 @@ bool aql_ready(struct queue *queue, const struct packet *packet);
 int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64_t lds_bytes);
 /* Sends the interrupt of a signal whose value was written. Returns 0 or -EFAULT. */
 int aql_notify_signal(struct process *process, uint64_t signal);
-/* Do what aql_fetch() and aql_effect() do, for SDMA and PM4 queues. */
+/* Like aql_fetch() and aql_effect(), but for SDMA and PM4 queues. */
 void sdma_fetch(struct queue *queue);
 void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 void pm4_fetch(struct queue *queue);
@@ -333,7 +334,7 @@ void pm4_retired(struct queue *queue, const struct packet *packet);
 /* Frees queue->pm4. */
 void pm4_release(struct queue *queue);
 
-/* ---- kernels.c: what a dispatched kernel is ---- */
+/* ---- kernels.c: kind and run time of a dispatched kernel ---- */
 /* What kernels_classify() needs of a dispatch packet. */
 struct dispatch {
 	uint64_t kernel_object, kernarg;
@@ -346,7 +347,7 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		     struct packet *packet, uint64_t *wg_ns);
 /* Forgets the kernels in [va, va + bytes), because that memory was freed. */
 void kernels_forget(struct process *process, uint64_t va, uint64_t bytes);
-/* Frees what is known about the process's kernels. */
+/* Frees the list of kernels that kernels_classify() keeps for the process. */
 void kernels_release(struct process *process);
 
 /* ---- blit_kernels.c: copy and fill kernels of the HIP runtime ---- */

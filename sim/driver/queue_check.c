@@ -59,8 +59,8 @@ static int check_pointers(const struct call *call, const struct kfdabi_create_qu
 	return 0;
 }
 
-/* Returns the size of a queue's whole save area as the driver computes it: for each XCC the
- * caller's size and room for the debugger (kfd_queue.c). */
+/* Returns the size of a queue's whole save area as the driver computes it: for each XCC the size
+ * that the caller has passed, and space for the debugger (kfd_queue.c). */
 static uint64_t save_mapping(const struct call *call, const struct kfdabi_create_queue *a)
 {
 	const struct sim_config *config = &call->sim->config;

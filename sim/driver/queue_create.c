@@ -274,7 +274,8 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 }
 
 /* Raises the exception QUEUE_NEW again, as the driver does after it has released the process's
- * mutex. A snapshot that waited for the mutex has then cleared the first one in vain. */
+ * mutex. A snapshot that waited for the mutex may have cleared QUEUE_NEW before, but it is pending
+ * again then. */
 static void created_released(struct runlist_update *update)
 {
 	struct queue *queue = queue_by_id(update->process, update->queue_id);

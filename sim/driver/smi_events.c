@@ -4,10 +4,11 @@
  * the fd, and writes a mask of the events that it selects to the fd (the driver's
  * kfd_smi_events.c).
  *
- * The caller gets one end of a stream socket that does not block: reading nothing is EAGAIN,
- * polling works, and a line is not torn. kfdsim reads a new mask only before it sends an event, so
- * the main loop does not poll the socket. kfdsim counts the bytes that the caller has not read, and
- * drops a line if the driver's buffer would have no room for it, as the driver does.
+ * The caller gets one end of a stream socket that does not block: reading returns EAGAIN if there
+ * is no event, polling works, and a line is never split. kfdsim reads a new mask only before it
+ * sends an event, so the main loop does not poll the socket. kfdsim counts the bytes that the
+ * caller has not read, and drops a line if the driver's buffer would have no room for it, as the
+ * driver does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -116,7 +117,7 @@ static void put_line(struct smi_client *client, const char *text, uint32_t bytes
 }
 
 /* Returns true if the client is allowed to see an event of @pid. For events of other processes it
- * must be an administrator and, in Linux 6.12, its mask must request them. */
+ * needs CAP_SYS_ADMIN and, in Linux 6.12, must also request them in its mask. */
 static bool may_see(const struct sim *sim, const struct smi_client *client, pid_t pid)
 {
 	if (!pid || client->pid == pid || !rule_holds(sim, RULE_smi_others_need_admin))

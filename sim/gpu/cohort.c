@@ -333,8 +333,8 @@ static void run_again(struct gpu *gpu, struct cohort *cohort)
 	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, cohort->remain));
 }
 
-/* Moves each part of the cohort to the `back` list of the queue's seat on its XCC, where the part
- * waits for wave slots. */
+/* Moves each part of the cohort to the list seats[xcc].back of its queue, where the part waits for
+ * wave slots of its XCC. */
 static void take_apart(struct cohort *cohort)
 {
 	struct gpu_queue *queue = cohort->queue;

@@ -42,8 +42,8 @@ void dispatch_unwait(const struct gpu *gpu, struct gpu_queue *queue)
 		list_remove(&queue->seats[x].waiting);
 }
 
-/* Starts up to `n` workgroups of the seat's queue. All workgroups of a dispatch that start in one
- * hand-out (dispatch_hand_out()) form one cohort. */
+/* Starts up to `n` workgroups of the seat's queue (a seat is a queue on this XCC). All workgroups
+ * of a dispatch that start in one call of dispatch_hand_out() form one cohort. */
 static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t n, struct cus open)
 {
 	struct gpu_queue *queue = seat->queue;
@@ -72,8 +72,9 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 	}
 }
 
-/* Returns how many of the seat's next workgroups fit. If none fits, removes the CU with the most
- * room from *open, so that no seat behind this one uses it, and returns 0. */
+/* Returns how many of the seat's next workgroups fit (a seat is a queue on this XCC). If none fits,
+ * returns 0 and removes the CU with the most free wave slots from *open, so that no seat behind
+ * this one in the list uses that CU. */
 static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct seat *seat,
 			struct cus *open)
 {
@@ -94,8 +95,8 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 	return room;
 }
 
-/* Returns true if one seat waits in `class` and none in a lower class. No seat is behind this one,
- * so it gets all remaining wave slots. */
+/* Returns true if one seat (queue on this XCC) waits in `class` and none in a lower class. No seat
+ * is behind this one, so it gets all remaining wave slots. */
 static bool is_only_one(const struct xcc *xcc, uint32_t class)
 {
 	const struct list *waiting = &xcc->waiting[class];
@@ -106,10 +107,10 @@ static bool is_only_one(const struct xcc *xcc, uint32_t class)
 	return waiting->next == waiting->prev;
 }
 
-/* Starts one workgroup of each waiting seat in turn. Makes as many of these rounds at once as fit,
- * and at most as many as the seat with the fewest workgroups left needs. If not even one round
- * fits, starts one workgroup of each seat as long as they fit. Returns false if nothing more
- * fits. */
+/* Starts one workgroup of each waiting seat (queue on this XCC) in turn. Makes as many of these
+ * rounds at once as fit, and at most as many as the seat with the fewest workgroups left needs. If
+ * not even one round fits, starts one workgroup of each seat as long as they fit. Returns false if
+ * nothing more fits. */
 static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
 {
 	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of one GPU node with several queues: a pure discrete event simulation in virtual
- * ("model") time. The model does no I/O, reads no clock and has no globals; the same calls always
- * give the same events.
+ * Interface of the model of one GPU node with several queues. It is a pure discrete event
+ * simulation in virtual ("model") time. The model does no I/O, reads no clock and has no globals;
+ * the same calls always give the same events.
  *
  * Units: every time is in nanoseconds of model time. A GPU has XCCs (accelerator dies), an XCC has
  * compute units (CUs), and a CU has wave slots. A workgroup runs on one CU; from its start to its
@@ -148,7 +148,7 @@ enum gpu_event_type {
 	GPU_EVENT_WAITING,
 	GPU_EVENT_WORKGROUPS, /* `count` traced workgroups ended: first, first + stride, ... */
 	GPU_EVENT_RETIRED,    /* the packet is complete; reported in packet order within a queue */
-	/* Runlist update: all queues are off, live state is saved, and the changes are in
+	/* Runlist update: all queues are stopped, live state is saved, and the changes are in
 	 * effect. */
 	GPU_EVENT_UNMAPPED,
 	GPU_EVENT_MAPPED, /* runlist update complete; the mapped queues run again */
@@ -166,8 +166,8 @@ struct gpu_event {
 	uint64_t start_ns;     /* RETIRED, LOST: time at which the packet took effect */
 	uint64_t unmap_ns;     /* UNMAPPED: duration of the first half without the save */
 	uint64_t map_ns;       /* UNMAPPED: duration of the second half without the restore */
-	uint64_t save_ns;      /* UNMAPPED, SLICED: time charged for saving live state */
-	uint64_t restore_ns;   /* MAPPED, SLICED: time charged for restoring live state */
+	uint64_t save_ns;      /* UNMAPPED, SLICED: time that saving live state took */
+	uint64_t restore_ns;   /* MAPPED, SLICED: time that restoring live state took */
 };
 
 /* One change of a queue by a runlist update. */
@@ -251,9 +251,9 @@ bool gpu_queue_mapped(const struct gpu *gpu, uint32_t queue);
 /* Returns the number of packets that are submitted and not retired; 0 if there is no such queue. */
 size_t gpu_queue_depth(const struct gpu *gpu, uint32_t queue);
 
-/* Sets whether a queue that is off has more work than was submitted to the model (packets that the
- * driver has not fetched yet). gpu_times() counts this as work of the queue. The next gpu_submit()
- * to the queue clears it. Returns 0 or -ENOENT. */
+/* Sets whether a queue that does not run has more work than was submitted to the model (packets
+ * that the driver has not fetched yet). gpu_times() counts this as work of the queue. The next
+ * gpu_submit() to the queue clears it. Returns 0 or -ENOENT. */
 int gpu_queue_expect(struct gpu *gpu, uint32_t queue, bool more);
 
 /* Appends a packet to the queue at the current time (gpu_now()). Returns 0, -ENOENT, -EAGAIN,
@@ -272,8 +272,8 @@ int gpu_update_runlist_within(struct gpu *gpu, uint64_t tag, const struct gpu_ch
 			      size_t n, uint64_t unmap_ns, uint64_t map_ns);
 /* Resets one queue: every packet that has begun and is not retired is dropped with a LOST event;
  * packets that have not begun stay in the queue. Allowed only between UNMAPPED and MAPPED of a
- * runlist update; the queue stays off until another runlist update maps it. Returns 0, -ENOENT, or
- * -EBUSY if the queues are not off. */
+ * runlist update. The queue is not mapped until another runlist update maps it. Returns 0; -ENOENT;
+ * -EBUSY outside of a runlist update's second half. */
 int gpu_queue_reset(struct gpu *gpu, uint32_t queue);
 
 /* Advances to the next event at or before `until`. Returns true if *event was filled: gpu_now() is

@@ -120,8 +120,9 @@ struct gpu_timer *heap_pop(struct heap *heap);
 /* A part of a cohort: workgroups of the cohort on one XCC, `layers` of them on each CU of `cus`. A
  * dispatch's workgroups on one XCC are its rows: row r on XCC x is workgroup r * xccs + x. */
 struct part {
-	struct list node;      /* in cohort.parts, seat.back or gpu.spare_parts */
-	struct cohort *cohort; /* in seat.back: the cohort that the part came from */
+	struct list node; /* in cohort.parts, seat.back or gpu.spare_parts */
+	/* of a part in seat.back: the cohort to which it belonged when it was saved */
+	struct cohort *cohort;
 	struct cus cus;
 	uint32_t layers;
 	uint32_t row, count;
@@ -197,7 +198,8 @@ struct gpu_queue {
 	uint32_t class, wanted_class;
 	/* CU mask by XCC, takes effect with the next runlist update. NULL: unchanged. */
 	struct cus *wanted_open;
-	bool moved;	       /* the mask changed: saved state must find other CUs */
+	/* the CU mask has changed, so saved state must be restored on other CUs */
+	bool moved;
 	struct engine *engine; /* SDMA, XGMI; otherwise NULL */
 	struct list on_engine;
 	struct list on_link; /* in link.copies during a copy */
@@ -217,12 +219,15 @@ struct gpu_queue {
 	bool announced; /* WAIT: the WAITING event was reported */
 	bool released;	/* WAIT: gpu_release() was called */
 
-	struct list kicked;	   /* in gpu.kicked if cp_advance() may have something to do */
-	struct list running;	   /* cohorts on the GPU, in launch order */
-	struct list saved;	   /* cohorts off the GPU, with the CUs they were on */
-	uint64_t saved_wave_slots; /* wave slots of `saved` and of the seats' `back` */
-	uint32_t launching;	   /* number of seats with rows left */
-	struct cohort *fresh;	   /* the cohort that hand-out fresh_round started for this queue */
+	/* in gpu.kicked if cp_advance() has to be called for the queue */
+	struct list kicked;
+	struct list running; /* cohorts on the GPU, in launch order */
+	struct list saved;   /* cohorts off the GPU, with the CUs they were on */
+	/* wave slots of all cohorts in `saved` and parts in seats[].back */
+	uint64_t saved_wave_slots;
+	uint32_t launching; /* number of seats with rows left */
+	/* cohort that was started for this queue in the hand-out with number fresh_round */
+	struct cohort *fresh;
 	uint64_t fresh_round;
 	struct list begins;   /* in gpu.begins while the timer of `fresh` is not set */
 	uint64_t reserve_sum; /* sum over the packets of the cohorts that each can need by itself */
@@ -247,9 +252,11 @@ struct xcc {
 	struct cus level[WAVE_SLOTS_CU_MAX + 1]; /* CUs by number of free wave slots */
 	uint64_t levels;			 /* bit i: level[i] is not empty */
 	uint32_t free;				 /* free wave slots */
-	struct list waiting[CLASSES]; /* seats by priority class; the next in turn is first */
-	struct list restoring;	      /* seats; served before all in `waiting` */
-	bool hand_out;		      /* wave slots became free, or a seat began to wait */
+	/* seats (struct seat) that wait, by priority class; the next to be served is first */
+	struct list waiting[CLASSES];
+	struct list restoring; /* seats; served before all in `waiting` */
+	/* set if wave slots became free, or a queue began to wait for some */
+	bool hand_out;
 };
 
 struct engine {
@@ -384,10 +391,11 @@ void queue_unreserve(struct gpu *gpu, struct gpu_queue *queue, const struct gpu_
 
 /* ---- cp.c: command processors and SDMA engines ---- */
 
-/* Has gpu_step() call cp_advance() for the queue before time advances (gpu.kicked). */
+/* Puts the queue on gpu.kicked, so that gpu_step() calls cp_advance() for it before time
+ * advances. */
 void cp_kick(struct gpu *gpu, struct gpu_queue *queue);
-/* Executes one step of a kicked queue at this instant. Returns true if *event was filled; the queue
- * then stays kicked. Returns false if there is nothing more to do now. */
+/* Executes one step of a queue on gpu.kicked at this instant. Returns true if *event was filled;
+ * the queue then stays on gpu.kicked. Returns false if there is nothing more to do now. */
 bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *event);
 /* Handles the end of the current phase (packet_ns, busy_ns or copy). */
 void cp_timer_fired(struct gpu *gpu, struct gpu_queue *queue);

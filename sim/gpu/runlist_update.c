@@ -188,7 +188,8 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	}
 	runlist_start(gpu);
 	if (gpu->updates) {
-		/* The next runlist update begins at once, and saves what gets wave slots now. */
+		/* The next runlist update begins at once, and saves the workgroups that get wave
+		 * slots now. */
 		dispatch_hand_out(gpu);
 		update_start(gpu);
 	}
@@ -202,7 +203,7 @@ void update_timer_fired(struct gpu *gpu, struct gpu_event *event)
 		mapped(gpu, event);
 }
 
-/* Turns the queue off and drops the packets that have begun. */
+/* Stops and unmaps the queue, and drops the packets that have begun. */
 static void reset_queue(struct gpu *gpu, struct gpu_queue *queue)
 {
 	cp_stop(gpu, queue);

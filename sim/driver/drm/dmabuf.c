@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * dmabufs: fds by which buffers are passed to other processes. The fd belongs to an empty file of
- * the buffer's size. Device and inode of the file identify the buffer's pages in every process to
- * which the fd is sent. The fd is open for writing only, so mapping it fails (EACCES), whereas a
- * real dmabuf can be mapped: the pages are not in this file but in the middle of the render file.
- * inotify reports when the last fd is closed.
+ * Simulates dmabufs, which are fds that pass buffers to other processes. The fd belongs to an empty
+ * file of the buffer's size. Device and inode of the file identify the buffer's pages in every
+ * process to which the fd is sent. The fd is open for writing only, so mapping it fails (EACCES),
+ * whereas a real dmabuf can be mapped: the pages are not in this file but in the middle of the
+ * render file. inotify reports when the last fd is closed.
  */
 #include <errno.h>
 #include <fcntl.h>

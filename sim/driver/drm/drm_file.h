@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An open file of a render node: its GPU page table and the objects that it holds by number
- * (buffers, contexts, lists).
+ * Interface of an open file of a render node, which has a GPU page table and holds objects by
+ * number (buffers, contexts, lists).
  *
  * Threads: all functions under sim->lock. Errors: negative errno.
  */

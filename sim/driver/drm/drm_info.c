@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* AMDGPU_INFO: answers what libdrm, the runtimes and management tools query from a render node. */
+/* Implements AMDGPU_INFO, by which libdrm, the runtimes and management tools query a render
+ * node. */
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The render node's ioctls. There are no rings: HW_IP_INFO reports none, and a command submission
- * (AMDGPU_CS) is refused as the driver refuses it for an engine that does not exist.
+ * Dispatches the ioctls of a render node. There are no rings: HW_IP_INFO reports none, and a
+ * command submission (AMDGPU_CS) is refused as the driver refuses it for an engine that does not
+ * exist.
  */
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>

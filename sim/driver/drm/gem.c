@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffers of a render node's open file by handle, as libdrm creates, maps and shares them
- * (amdgpu_gem.c, drm_prime.c of Linux 6.12). Their GPU addresses are those of the KFD process that
- * has acquired this file's page table.
+ * Implements the ioctls by which libdrm creates, maps and shares buffers of a render node's open
+ * file (amdgpu_gem.c, drm_prime.c of Linux 6.12). The buffers' GPU addresses are valid for the KFD
+ * process that has acquired this file's page table.
  */
 #include <errno.h>
 #include <fcntl.h>
