@@ -212,8 +212,8 @@ static bool has_number(const struct sim *sim, uint32_t nr)
 	return nr < KFDABI_NR_END && entries[nr].name;
 }
 
-/* Reports an ioctl that is not simulated. Returns -EOPNOTSUPP if the driver has this ioctl, else
- * -ENOTTY. */
+/* Reports an ioctl that is not simulated. Returns -ENOTTY if the driver lacks it, else
+ * -EOPNOTSUPP. */
 static int refuse(struct sim *sim, uint32_t nr)
 {
 	report_unknown(sim, KFDABI_TYPE, nr);

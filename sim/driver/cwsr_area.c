@@ -52,12 +52,11 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
 }
 
-/* Destination of a save area: the queue's own area, or memory that the caller of an ioctl has
- * passed. */
+/* Destination of a save area: the queue's own area, or memory that an ioctl's caller has passed. */
 struct area_target {
-	/* if call is NULL: `at` is an address in the GPU memory of this process */
+	/* if call is NULL: memory in which `at` is */
 	const struct process *process;
-	const struct call *call; /* if not NULL: `at` is an address in the caller's memory */
+	const struct call *call; /* if not NULL: `at` is in the caller's memory */
 	uint64_t at;
 };
 

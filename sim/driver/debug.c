@@ -291,7 +291,7 @@ static void enabled(struct runlist_update *update)
 {
 	struct process *target = update->process;
 
-	/* If the debugger ended during the update, its session could not be ended then and is ended
+	/* If the debugger died during the update, its session could not be ended then: end it
 	 * later. */
 	if (target->session && target->debugger && target->debugger->dead)
 		target->disable_later = true;
@@ -413,8 +413,7 @@ enum { HARDWARE = 1, NODE = 2 };
 
 static const struct operation {
 	int (*run)(struct call *call, struct process *target);
-	/* HARDWARE: requires that the target's runtime is enabled; NODE: the arguments contain a
-	 * gpu_id */
+	/* HARDWARE: needs an enabled runtime; NODE: the arguments name a GPU */
 	unsigned flags;
 } operations[] = {
 	[KFDABI_TRAP_ENABLE] = {trap_enable, 0},

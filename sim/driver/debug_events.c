@@ -139,8 +139,7 @@ static uint64_t pending(const struct process *target)
 	return mask;
 }
 
-/* Sends no notification for exceptions that are pending at ENABLE, because the driver sends
- * none. */
+/* Sends no notification for exceptions that are pending at ENABLE, as the driver sends none. */
 void debug_subscribe(struct process *target, uint64_t mask)
 {
 	target->exceptions_enabled = mask;
@@ -215,8 +214,7 @@ int debug_query_event(struct call *call, struct process *target)
 }
 
 /* Returns a pointer to the exceptions of the queue or GPU with the id @source, or of the process:
- * the kind of exception in @mask decides which. Returns NULL if there is no such queue, GPU or kind
- * of exception. */
+ * the kind of exception in @mask decides which. Returns NULL if there is no such source. */
 static uint64_t *find_source(struct process *target, uint64_t mask, uint32_t source)
 {
 	struct queue *queue;
@@ -255,8 +253,8 @@ int debug_query_info(struct call *call, struct process *target)
 	if (mask == RUNTIME_MASK && call_write(call, a->u.query_info.info_ptr, &info,
 					       room < sizeof info ? room : sizeof info))
 		return -EFAULT;
-	/* The driver stores the data of a memory violation but never sets its size, so the caller
-	 * gets 0 bytes. */
+	/* The driver stores the data of a memory violation but never its size: the caller gets 0
+	 * bytes. */
 	a->u.query_info.info_size =
 		mask == RUNTIME_MASK && rule_holds(sim, RULE_query_info_runtime) ? sizeof info : 0;
 	if (mask == MEMORY_MASK && !rule_holds(sim, RULE_query_info_memory_violation_is_empty))

@@ -192,8 +192,7 @@ static bool suspend_one(struct queue *queue)
 	return true;
 }
 
-/* Resumes a queue. Returns true if it counts as a success, which it also does if it was not
- * suspended. */
+/* Resumes a queue. Returns true if it counts as a success, even if it was not suspended. */
 static bool resume_one(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -204,8 +203,7 @@ static bool resume_one(struct queue *queue)
 		debug_resume_queue(queue);
 		return true;
 	}
-	/* On one real GPU, RESUME counted a queue that was not suspended as a success, but the
-	 * queue stopped. */
+	/* On one real GPU such a queue counted as a success, but stopped running. */
 	if (sim->config.node.unmatched_resume_unmaps ||
 	    !rule_holds(sim, RULE_unmatched_resume_changes_nothing))
 		queue->stalled = true;

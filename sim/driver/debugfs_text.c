@@ -105,8 +105,7 @@ static void compute_mqd(struct debugfs_text *text, const struct sim *sim,
 	}
 }
 
-/* Returns the SDMA queue of the same node whose MQD lies @steps MQDs behind that of @image, or
- * NULL. */
+/* Returns the node's SDMA queue whose MQD lies @steps MQDs behind that of @image, or NULL. */
 static const struct queue_image *neighbour(const struct debugfs_view *view,
 					   const struct queue_image *image, uint32_t steps)
 {
@@ -171,8 +170,7 @@ void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct de
 	}
 }
 
-/* Numbers of one node that determine its runlist: processes with a queue, active queues, active
- * compute queues. */
+/* Numbers of processes with a queue, active queues and active compute queues of one node. */
 struct counts {
 	uint32_t processes, active, active_compute;
 };
@@ -259,8 +257,7 @@ static uint32_t runlist_chain(uint32_t *at, uint32_t n, uint32_t processes)
 	return RUNLIST_CHAIN_WORDS;
 }
 
-/* Appends the node's runlist: the newest process first, and within a process the newest queue
- * first. */
+/* Appends the node's runlist: newest process first, and newest queue of each process first. */
 static void runlist(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
 {

@@ -148,8 +148,7 @@ static bool waiter_done(const struct event_waiter *waiter)
 	return waiter->all || !waiter->n ? active == waiter->n : active > 0;
 }
 
-/* Marks the event @id as set in this wait if the waiter is in the event's wait queue. Returns true
- * if it is. */
+/* Marks the event @id as set in this wait. Returns true if the waiter was in its wait queue. */
 static bool waiter_hit(struct event_waiter *waiter, uint32_t id)
 {
 	bool queued = false;
@@ -196,8 +195,7 @@ void event_fire(struct process *process, uint32_t id)
 		event_set(process, event);
 }
 
-/* Returns the page of event slots, to which the GPU writes when it signals an event; NULL if no
- * page was set. */
+/* Returns the event slots, to which the GPU writes to signal an event; NULL: no page was set. */
 static volatile uint64_t *slots(const struct process *process)
 {
 	return process->event_slots ? (void *)pages_at(process->event_slots, 0) : NULL;

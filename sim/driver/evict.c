@@ -17,8 +17,7 @@
 
 #define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS of the driver */
 
-/* Starts the runlist update of an eviction or restore. In the driver a worker makes it, without the
- * process's mutex. */
+/* Starts the update of an eviction or restore, which a driver's worker makes without the mutex. */
 static void update_for(struct process *process, uint64_t nodes,
 		       void (*unmapped)(struct runlist_update *))
 {

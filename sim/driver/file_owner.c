@@ -28,8 +28,7 @@ static pid_t parent_of(pid_t pid)
 	return proc_status_number(pid, "\nPPid:");
 }
 
-/* The caller must be in the simulation's user namespace, which stands for the host's on real
- * hardware. */
+/* Requires the simulation's user namespace, which stands for the host's on real hardware. */
 bool caller_capable(const struct call *call, uint64_t any_of)
 {
 	char status[PROC_STATUS_BYTES];
@@ -179,8 +178,7 @@ bool process_owns(struct process *process, const struct caller_file *file)
 	       !rule_holds(sim, RULE_passed_descriptor_is_ebadf);
 }
 
-/* Returns the parent if the thread belongs to a child of vfork(), which shares its parent's memory;
- * else 0. */
+/* Returns the parent of a child of vfork(), because the child runs in its parent's memory. */
 pid_t process_lender(pid_t tid)
 {
 	pid_t pid = proc_status_number(tid, "\nTgid:"), parent;

@@ -56,8 +56,7 @@ bool firmware_responds(struct node *node, struct runlist_update *update)
 		return false;
 	}
 	node->hung = node->hung || fails_now(node);
-	/* Without active queues the runlist is empty: nothing has to be unmapped, and no call
-	 * waits. */
+	/* Without active queues there is nothing to unmap, and no call waits. */
 	if (!node->hung || !node->active_queues)
 		return true;
 	if (TAILQ_EMPTY(&node->stuck))

@@ -240,8 +240,7 @@ void drm_files_reap(struct sim *sim);
 void drm_files_stop(struct sim *sim);
 
 /* ---- memory.c: pinning of a caller's own pages ---- */
-/* Completes the ALLOC_MEMORY_OF_GPU calls whose pinning of USERPTR memory ends by @now_ns
- * (wall). */
+/* Ends the ALLOC_MEMORY_OF_GPU calls whose pinning of user memory is over at @now_ns (wall). */
 void pins_expire(struct sim *sim, uint64_t now_ns);
 /* Drops the pending ALLOC_MEMORY_OF_GPU (pinning of USERPTR memory) of a process that is dying. */
 void pin_forget(struct process *process);

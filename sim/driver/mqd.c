@@ -89,11 +89,9 @@ static uint32_t pq_control(const struct queue_image *image, uint32_t xcc)
 
 	if (image->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 		return control;
-	/* Options: the write pointer counts slots, a full queue is detected, and the write pointer
-	 * is clamped. */
+	/* Set: write pointer counts slots, detect a full queue, clamp the write pointer. */
 	control |= 2u << 25 | 1u << 16 | 1u << 14;
-	/* Bit 27 turns the report of the read pointer off. From 9.4.3 on only the first XCC reports
-	 * it. */
+	/* Bit 27: no report of the read pointer. From 9.4.3 on only the first XCC reports it. */
 	if (image->gfx < GFX_9_4_3 || xcc)
 		control |= 1u << 27;
 	return control;

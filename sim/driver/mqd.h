@@ -80,8 +80,7 @@ struct queue_image {
 void image_of(const struct queue *queue, struct queue_image *out);
 /* Returns true for the queue types of SDMA engines. */
 bool image_sdma(uint32_t type);
-/* image_mqd() fills in the MQD of a compute queue on the XCC with index @xcc; image_sdma_mqd() that
- * of an SDMA queue. */
+/* Fill in the MQD of a compute queue (for the XCC with index @xcc) or of an SDMA queue. */
 void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS]);
 void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS]);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Implements a GPU's page table: a sorted list of address ranges, each with the memory that it
- * maps. */
+/* Implements a GPU's page table: a sorted list of address ranges and what each range maps. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

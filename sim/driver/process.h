@@ -32,8 +32,7 @@ static inline uint64_t page_up(uint64_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* Returned by the handler of an ioctl if it answers later by call_reply(), or if the call waits for
- * a mutex. */
+/* Returned by an ioctl's handler that answers later by call_reply(), or waits for a mutex. */
 #define CALL_PENDING INT_MIN
 
 struct queue_record;

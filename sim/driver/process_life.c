@@ -178,8 +178,7 @@ static struct process *process_by_pid(struct sim *sim, pid_t pid)
 	return NULL;
 }
 
-/* Returns true if --break makes a new process keep a queue id of its parent or of the program
- * before exec. */
+/* Returns true if --break makes a process keep a queue id of its parent or earlier program. */
 static bool starts_wrong(const struct process *process, const char *status)
 {
 	const struct sim *sim = process->sim;
@@ -294,8 +293,7 @@ static void execute_late(struct call *call)
 		ioctl_execute(call);
 }
 
-/* Ends secondary contexts of the process: all of them if @all is set, else those without an open
- * fd. */
+/* Ends the process's secondary contexts without an open fd, or all of them if @all is set. */
 static void contexts_end(struct process *process, bool all)
 {
 	struct process *other, *next;
@@ -461,8 +459,7 @@ static bool named(const struct process *process, const struct process *caller, c
 	return levels != caller->ns_levels || process->ns_ino == caller->ns_ino;
 }
 
-/* Returns true if a thread of the process, other than the leader, has the id @pid in @caller's PID
- * namespace. */
+/* Returns true if a thread other than the leader has the id @pid in @caller's PID namespace. */
 static bool names_thread(const struct process *process, const struct process *caller, pid_t pid)
 {
 	char path[48], status[PROC_STATUS_BYTES];

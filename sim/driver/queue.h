@@ -292,8 +292,7 @@ int engine_submit(struct queue *queue, const struct packet *packet,
 		  const struct gpu_packet *gpu_packet);
 /* Handles an event of the node's GPU model that concerns a packet or a runlist update. */
 void packets_event(struct node *node, const struct gpu_event *event);
-/* Lets those waiting queues continue whose awaited value is in memory now. Returns true if one
- * continues. */
+/* Lets queues continue whose awaited value is in memory now. Returns true if one continues. */
 bool packets_check_waiting(struct sim *sim);
 /* Completes the packets whose background copy (copy_thread.c) is over, and handles the events of
  * their queues that were held back. Returns true if a copy was over. */

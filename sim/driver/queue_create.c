@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Implements CREATE_QUEUE. Queue id, place in an SDMA engine and doorbell are the lowest free
- * ones. */
+/* Implements CREATE_QUEUE. Queue id, SDMA queue slot and doorbell are the lowest free ones. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +106,7 @@ static int take_position(struct queue *queue, uint32_t wanted_engine)
 	return -ENOMEM;
 }
 
-/* Returns the doorbell of an SDMA queue, which follows from its engine and its number in the
- * engine. */
+/* Returns an SDMA queue's doorbell, which follows from its engine and its number in the engine. */
 static uint32_t sdma_doorbell(const struct queue *queue)
 {
 	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->position.engine;
@@ -215,8 +213,7 @@ static int into_the_model(struct queue *queue)
 	return r ? r : node_remember(node, queue);
 }
 
-/* Resets the doorbell, because the value of an earlier queue there would count as a new write at
- * once. */
+/* Resets the doorbell, because an earlier queue's value there would count as a new write. */
 static void reset_doorbell(struct queue *queue)
 {
 	struct process *process = queue->process;

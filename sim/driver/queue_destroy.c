@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Implements DESTROY_QUEUE, which may have to sleep, and frees all queues of a process that has
- * ended. */
+/* Implements DESTROY_QUEUE, which may have to sleep, and the end of all queues of a process. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,8 +36,7 @@ static void leave_gpu(struct queue *queue, struct node *node)
 	struct gpu_client_run before = gpu_client_run(node->gpu, process->token);
 
 	gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
-	/* The GPU model drops a process's run time with its last queue, so add it to
-	 * process->run. */
+	/* The GPU model drops a process's run time with its last queue, so keep it here. */
 	after = gpu_client_run(node->gpu, process->token);
 	former->ns += before.ns - after.ns;
 	former->share_ns += before.share_ns - after.share_ns;
@@ -145,8 +143,7 @@ int ioctl_destroy_queue(struct call *call)
 		return rule_errno(call->sim, RULE_second_destroy_is_ebusy, -EBUSY, -EINVAL);
 	if (!rule_holds(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
 		return -EBUSY;
-	/* One real GPU returned this error. According to the driver's source the call sleeps
-	 * instead. */
+	/* Seen on one real GPU. According to the driver's source the call sleeps instead. */
 	if (must_sleep(queue) && call->sim->config.node.destroy_suspended_fails)
 		return -EIO;
 	queue->being_destroyed = true;

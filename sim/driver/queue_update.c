@@ -28,8 +28,7 @@ static int queue_update_runlist(struct call *call, const struct queue *queue)
 		update->unmap_only = true;
 		update->result = -EACCES;
 	}
-	/* A call that changes nothing causes an update, too, unless no queue of the node is
-	 * active. */
+	/* Even a call that changes nothing causes an update, unless no queue is active there. */
 	if (queue_active(queue) || nodes_active(call->sim) >> queue->node & 1)
 		update->nodes = 1ull << queue->node;
 	runlist_update_begin(update);
@@ -123,8 +122,7 @@ static struct queue *gws_holder(const struct process *process, uint32_t node)
 	return NULL;
 }
 
-/* Gives the queue all of the node's global wave sync (GWS) or takes it back. Only one queue of a
- * process can have it. */
+/* Gives the queue the node's whole global wave sync (GWS), or takes it back from its holder. */
 int ioctl_alloc_queue_gws(struct call *call)
 {
 	struct kfd_ioctl_alloc_queue_gws_args *a = (void *)call->data;

@@ -261,8 +261,7 @@ void runlist_update_collected(struct process *process)
 	runlist_update_begin(update);
 }
 
-/* Stores how many wave slots each queue held at the unmap, from which the sizes in its save area
- * are calculated. */
+/* Stores how many wave slots each queue held at the unmap, for the sizes in its save area. */
 static void note_saved(struct node *node)
 {
 	for (unsigned i = 0; i < node->n_by_gpu_queue; i++)

@@ -94,8 +94,7 @@ static int fill(struct svm *svm, uint64_t start, uint64_t end)
 	return r;
 }
 
-/* Returns true if every byte of [start, end) is in an accessible mapping of the process that is not
- * one of a device. */
+/* Returns true if all of [start, end) is in accessible mappings that are not of a device. */
 static bool is_memory(const struct process *process, uint64_t start, uint64_t end)
 {
 	char path[40], line[512], may[5];

@@ -286,8 +286,8 @@ void procfs_process_end(struct process *process)
 }
 
 /* Returns the queue's type as a number of the driver's enum kfd_queue_type, which differs from the
- * ioctl's numbers. XGMI has another number since Linux 7, because a type for the debugger's own
- * queue was removed. */
+ * ioctl's numbers. XGMI changed from 4 to 3 with Linux 7, because a type for the debugger was
+ * removed. */
 static unsigned type_number(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;

@@ -312,8 +312,7 @@ bool queue_save(struct gpu *gpu, struct gpu_queue *queue)
 	}
 	queue->saved_wave_slots += queue->held;
 	let_go(gpu, queue, (uint32_t)queue->held);
-	/* Cohorts that were running are restored before older ones, which have not run since they
-	 * were saved. */
+	/* Cohorts that were running are restored before those that are saved already. */
 	list_move_front(&queue->saved, &queue->running);
 	return true;
 }

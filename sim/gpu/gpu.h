@@ -78,10 +78,10 @@ struct gpu_config {
 	uint32_t cus;		    /* total of all XCCs, a multiple of xccs; at most 128 per XCC */
 	uint32_t wave_slots_per_cu; /* wave slots of a CU; 1 .. 63 */
 	uint64_t packet_ns;	    /* CP time in ns before a packet takes effect */
-	/* Duration in ns of the first half of a runlist update (preempt all queues) without live
+	/* Duration in ns of a runlist update's first half: preempt all queues, without live
 	 * state. */
 	uint64_t unmap_ns;
-	/* duration in ns of the second half (map the runlist) without live state */
+	/* ns of the second half: map the runlist, without live state */
 	uint64_t map_ns;
 	uint64_t save_bytes_unit;  /* saved bytes per live wave slot */
 	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond; > 0 */
@@ -93,7 +93,7 @@ struct gpu_config {
 	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* bandwidth, bytes per us; 0: no such link */
 
 	/* Oversubscription: more clients than VMIDs, or more mapped compute queues than slots. */
-	/* limit of clients; the driver's min(VMIDs, hws_max_conc_proc); 0: none */
+	/* client limit; 0: none; the driver's min(VMIDs, hws_max_conc_proc) */
 	uint32_t vmids;
 	uint32_t cp_queues;	     /* slots for compute queues; 0: no limit */
 	uint64_t process_quantum_ns; /* ns; > 0 if vmids is set */
@@ -174,7 +174,7 @@ struct gpu_event {
 struct gpu_change {
 	uint32_t queue;
 	bool map; /* false: the queue stays off until a later change maps it */
-	/* if map is false: the change is a suspend; a queue's first suspend may take longer */
+	/* map is false because of a suspend; the first suspend may take longer */
 	bool suspend;
 };
 
@@ -295,8 +295,7 @@ struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t client);
 uint64_t gpu_live_wave_slots(const struct gpu *gpu);
 /* Returns the wave slots that this queue holds now; 0 if there is no such queue. */
 uint64_t gpu_queue_wave_slots(const struct gpu *gpu, uint32_t queue);
-/* Returns the wave slots of the queue's saved work (off the GPU and not ended); 0 if there is no
- * such queue. */
+/* Returns the wave slots of the queue's saved work (off the GPU, not ended); 0: no such queue. */
 uint64_t gpu_queue_saved_wave_slots(const struct gpu *gpu, uint32_t queue);
 
 #endif

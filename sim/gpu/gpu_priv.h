@@ -138,8 +138,7 @@ struct cohort {
 	struct list parts;
 	uint32_t count; /* workgroups in `parts` */
 	uint32_t back;	/* parts in the `back` lists of seats */
-	/* Extra run time in ns, in addition to wg_ns, because earlier workgroups of the queue ended
-	 * early. */
+	/* ns to run in addition to wg_ns, because earlier workgroups of the queue ended early. */
 	uint64_t longer;
 	uint64_t remain;   /* ns left to run while the cohort is saved */
 	uint64_t saved_by; /* update_count of the runlist update that saved it last */
@@ -179,7 +178,7 @@ struct seat {
 	/* Rows (workgroups, see struct part) of the queue's current dispatch: the next one to
 	 * start, and their number. */
 	uint32_t row, rows;
-	/* Number (gpu.round) of the last hand-out in which no further workgroup of the queue
+	/* Number (gpu.round) of the last hand-out in which no more workgroup of the queue
 	 * fitted. */
 	uint64_t blocked;
 };
@@ -391,8 +390,7 @@ void queue_unreserve(struct gpu *gpu, struct gpu_queue *queue, const struct gpu_
 
 /* ---- cp.c: command processors and SDMA engines ---- */
 
-/* Puts the queue on gpu.kicked, so that gpu_step() calls cp_advance() for it before time
- * advances. */
+/* Puts the queue on gpu.kicked: gpu_step() calls cp_advance() for it before time advances. */
 void cp_kick(struct gpu *gpu, struct gpu_queue *queue);
 /* Executes one step of a queue on gpu.kicked at this instant. Returns true if *event was filled;
  * the queue then stays on gpu.kicked. Returns false if there is nothing more to do now. */
@@ -442,8 +440,7 @@ void cohorts_free(struct gpu *gpu);
 /* Returns a new cohort in queue.running, without parts. The caller sets its timer. Uses reserved
  * memory, so it cannot fail. */
 struct cohort *cohort_new(struct gpu *gpu, struct gpu_queue *queue, uint64_t packet);
-/* Sets the timer that ends the cohort. The cohort must be its queue's `fresh` and have all its
- * parts. */
+/* Sets the timer that ends the cohort, after the queue's `fresh` cohort has got all its parts. */
 void cohort_begin(struct gpu *gpu, struct cohort *cohort);
 /* Returns true if the cohort is allowed to end `early` ns before its time, as gpu.h describes. Only
  * called while free wave slots have to be assigned. */
@@ -515,8 +512,7 @@ void update_forget(struct gpu *gpu, uint32_t queue);
 
 /* ---- times.c: how the time is spent ---- */
 
-/* Advances gpu.now to `until`, and adds this time to the counter (enum gpu_time) of the present
- * state. */
+/* Advances gpu.now to `until`, and adds this time to the present state's counter in gpu.times. */
 void times_pass(struct gpu *gpu, uint64_t until);
 /* Updates the counts of busy, ready and held queues and clients. Must be called after every change
  * of a queue's held, working, head, tail, suspended or expected. */

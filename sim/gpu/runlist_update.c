@@ -188,8 +188,7 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	}
 	runlist_start(gpu);
 	if (gpu->updates) {
-		/* The next runlist update begins at once, and saves the workgroups that get wave
-		 * slots now. */
+		/* The next runlist update begins at once, and saves workgroups that start now. */
 		dispatch_hand_out(gpu);
 		update_start(gpu);
 	}

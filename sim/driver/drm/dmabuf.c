@@ -113,8 +113,8 @@ void dmabufs_closed(struct sim *sim)
 		for (char *at = buffer; at < buffer + n;) {
 			const struct inotify_event *event = (const void *)at;
 
-			/* The inode is gone: no process has an fd of it, and no socket holds one in
-			 * a message. */
+			/* The inode is gone: no process has an fd of it, and no message contains
+			 * one. */
 			if (event->mask & IN_IGNORED)
 				watch_gone(sim, event->wd);
 			at += sizeof *event + event->len;

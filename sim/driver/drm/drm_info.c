@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Implements AMDGPU_INFO, by which libdrm, the runtimes and management tools query a render
- * node. */
+/* Answers AMDGPU_INFO queries of libdrm, the runtimes and management tools to a render node. */
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>
 #include <string.h>
@@ -87,8 +86,7 @@ union reply {
 	char bytes[INFO_BYTES_MAX];
 };
 
-/* Answers the queries about sizes and use of memory. Returns the bytes of the answer, or -ENOENT
- * for any other query. */
+/* Answers queries about the size and use of memory. Returns the answer's bytes; others: -ENOENT. */
 static int usage(const struct sim *sim, const struct node *node, uint32_t query, union reply *info)
 {
 	switch (query) {
