@@ -27,21 +27,26 @@ enum {
 	STARTSTACK = 28,
 };
 
-/* Opens a file in /proc/PID. Returns a file descriptor; -1 with errno. */
-static int open_of(pid_t pid, const char *name)
+/* Writes the path of a file in /proc/PID, in /proc/self if `pid` is 0. */
+static const char *path_of(char path[static 64], pid_t pid, const char *name)
 {
-	char path[64];
-
 	if (pid)
-		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+		snprintf(path, 64, "/proc/%d/%s", (int)pid, name);
 	else
-		snprintf(path, sizeof(path), "/proc/self/%s", name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+		snprintf(path, 64, "/proc/self/%s", name);
+	return path;
 }
 
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
 {
-	int fd = open_of(pid, name), error;
+	char path[64];
+
+	return proc_read_at(AT_FDCWD, path_of(path, pid, name), text, size);
+}
+
+ssize_t proc_read_at(int directory, const char *path, char *text, size_t size)
+{
+	int fd = openat(directory, path, O_RDONLY | O_CLOEXEC), error;
 	ssize_t n = 0, got = 0;
 
 	text[0] = '\0';
@@ -119,7 +124,8 @@ int proc_status_read_from(int fd, char *text, size_t size)
 
 int proc_status_read(pid_t pid, char *text, size_t size)
 {
-	int fd = open_of(pid, "status"), error;
+	char path[64];
+	int fd = open(path_of(path, pid, "status"), O_RDONLY | O_CLOEXEC), error;
 
 	text[0] = '\0';
 	if (fd < 0)

@@ -16,6 +16,8 @@
 /* Reads the file `name` in /proc/PID (`pid` 0: /proc/self) to `text`, NUL-terminated, as far as it
  * fits. Returns the number of bytes, or a negative errno; the text is empty then. */
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size);
+/* The same for a file below `directory`, an fd or AT_FDCWD. */
+ssize_t proc_read_at(int directory, const char *path, char *text, size_t size);
 /* Copies the name (comm) of a process or thread in plain ASCII; `out` is empty if it is gone. */
 void proc_comm(pid_t pid, char out[static 16]);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "common/proc.h"
 
 /* Values of the driver's enum kfd_queue_type. XGMI is not named here, because it was 4 until Linux
  * 6.12 and is another number since: every other value is taken as XGMI. */
@@ -20,18 +21,10 @@
 static bool read_number(int dir, const char *queue, const char *name, unsigned long long *out)
 {
 	char path[64], text[32], *end;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "%.20s/%s", queue, name);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (proc_read_at(dir, path, text, sizeof(text)) <= 0)
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
 	*out = strtoull(text, &end, 10);
 	return end != text;
 }

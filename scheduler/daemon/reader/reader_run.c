@@ -142,18 +142,10 @@ static bool thread_destroys(int tasks, const char *tid)
 {
 	unsigned long number = 0, fd, request = 0;
 	char path[64], text[256];
-	ssize_t n;
-	int file;
 
 	snprintf(path, sizeof(path), "%.20s/syscall", tid);
-	file = openat(tasks, path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
+	if (proc_read_at(tasks, path, text, sizeof(text)) <= 0)
 		return false;
-	n = read(file, text, sizeof(text) - 1);
-	close(file);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
 	/* the file contains "running" unless the thread sleeps in a system call */
 	return sscanf(text, "%lu %lx %lx", &number, &fd, &request) == 3 && number == SYS_ioctl &&
 	       _IOC_TYPE(request) == KFDABI_TYPE &&
