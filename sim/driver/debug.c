@@ -16,8 +16,8 @@
 #include "sim/driver/debug.h"
 #include "sim/driver/memory.h"
 
-/* Runlist updates that a DISABLE causes. It resumes the queues, resets launch mode and flags, and
- * undoes the setup for debugging, with one update for each. */
+/* Number of runlist updates of a DISABLE: one each to resume the queues, to reset the launch mode,
+ * to reset the flags, and to undo the setup for debugging. */
 #define DISABLE_UPDATES 4u
 
 /* The only simulated GPU type whose older firmware cannot have GWS and debugging in one process. */
@@ -46,8 +46,8 @@ static uint64_t nodes_concerned(const struct process *process)
 	return nodes;
 }
 
-/* GPU types without debugging per VMID can have only one debugged process. On these types the
- * function reserves the last VMID of each GPU for the target, on all GPUs or on none. */
+/* Reserves the last VMID of each GPU for the target, on all GPUs or on none. Does so only on GPU
+ * types without debugging per VMID, which can have only one debugged process. */
 void debug_arm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;

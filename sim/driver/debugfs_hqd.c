@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * debugfs kfd/hqds: the registers of every hardware queue slot that the driver owns, on every XCC,
- * and of every SDMA queue slot.
+ * Writes the debugfs file kfd/hqds. It contains the registers of every hardware queue slot that the
+ * driver owns, on every XCC, and of every SDMA queue slot.
  *
  * On hardware the registers are read when the file is read. Here the file is mapped, and every
  * number has a fixed width and position in the text. A number that changes is overwritten, so that

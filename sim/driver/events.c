@@ -20,7 +20,7 @@
 #define TIMEOUT_NEVER 0xffffffffu
 /* most events of one wait, because the kernel copies their array in one piece */
 #define WAIT_MAX (1u << 20)
-/* a thread's waits in one second that end at once are reported from this number on */
+/* number of a thread's waits that end at once, in one second, from which on they are reported */
 #define SPIN_MIN 1000u
 /* number of slots if no page was set; the oldest runtimes map this number */
 #define SLOTS_UNMAPPED 256u
@@ -67,8 +67,8 @@ static void waiter_free(struct event_waiter *waiter)
 	free(waiter);
 }
 
-/* Called if a signal has interrupted a wait: sets those events again that were reset for its
- * waiter, so that the next waiter gets them. */
+/* Sets those events again that were reset for a waiter whose wait a signal has interrupted, so that
+ * the next waiter gets them. */
 static void waiter_give_back(struct process *process, const struct event_waiter *waiter)
 {
 	if (!rule_holds(process->sim, RULE_interrupted_wait_gives_back))
@@ -208,8 +208,8 @@ static uint32_t slots_n(const struct process *process)
 	return n < EVENT_PAGE_SLOTS ? (uint32_t)n : EVENT_PAGE_SLOTS;
 }
 
-/* As in the driver, only matters whether the GPU has written to a slot, not which value. All ones
- * (SLOT_EMPTY) means that it has not. */
+/* Checks, as the driver does, whether the GPU has written to a slot; the value does not matter. All
+ * ones (SLOT_EMPTY) means that it has not. */
 void event_interrupt(struct process *process, uint32_t context_id)
 {
 	volatile uint64_t *slot = slots(process);

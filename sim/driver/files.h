@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's files: kfd/proc in sysfs (sysfs_proc.c), debugfs (debugfs.c, debugfs_text.c,
- * debugfs_hqd.c) and SMI events (smi_events.c).
+ * Interface of the driver's files: kfd/proc in sysfs (sysfs_proc.c), debugfs (debugfs.c,
+ * debugfs_text.c, debugfs_hqd.c) and SMI events (smi_events.c).
  *
  * Programs under the simulator see plain files on a tmpfs. Their contents are therefore written
  * when they change, because nothing can be computed when a file is read;
@@ -55,7 +55,8 @@ enum smi_trigger { /* reasons of an eviction */
 /* SMI_EVENTS: gives the caller an event fd. Returns 0 or a negative errno. */
 int ioctl_smi_events(struct call *call);
 /* Send one line of text to each SMI client of the node that has selected this event and is allowed
- * to see it. @trigger: enum smi_trigger. */
+ * to see it. @trigger: enum smi_trigger; @start: true for the start of the process, false for its
+ * end. */
 void smi_queue_eviction(struct process *process, uint32_t node, uint32_t trigger);
 void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled);
 void smi_vm_fault(struct process *process, uint32_t node);

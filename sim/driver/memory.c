@@ -270,11 +270,10 @@ static int check_alloc(struct call *call, int index, uint64_t *offset)
 	return 0;
 }
 
-/* Pinning the caller's own pages takes time (--set pin_us; wall). Holds the process's mutex for
- * this time, so that every other call of the process waits, and so does DBG_TRAP on it
- * (kfd_ioctl_alloc_memory_of_gpu and kfd_ioctl_set_debug_trap in kfd_chardev.c lock the same
- * p->mutex). Returns 0 if pinning takes no time, else CALL_PENDING; pin_end() then answers the call
- * with 0. */
+/* Holds the process's mutex while the caller's own pages are pinned (--set pin_us; wall). Meanwhile
+ * every other call of the process waits, and so does DBG_TRAP on it (kfd_ioctl_alloc_memory_of_gpu
+ * and kfd_ioctl_set_debug_trap in kfd_chardev.c lock the same p->mutex). Returns 0 if pinning takes
+ * no time, else CALL_PENDING; pin_end() then answers the call with 0. */
 static int pin_begin(struct call *call)
 {
 	struct process *process = call->process;

@@ -2,12 +2,15 @@
 /*
  * Interface of the driver's memory, in three layers (amdgpu_amdkfd_gpuvm.c):
  *
- * pages a buffer object: a range of one node's part of the render file, accounted as VRAM or GTT.
- * It lives as long as a KFD handle, a GEM handle or a dmabuf of any process refers to it. space one
- * GPU's page table of one process: what each GPU address refers to. It belongs to the open file of
- * the render node (struct drm_file) that the process passed to ACQUIRE_VM. bo what
- * ALLOC_MEMORY_OF_GPU and IMPORT_DMABUF return: a handle to pages (or to the process's own memory,
- * doorbells, MMIO) and the address at which MAP_MEMORY_TO_GPU maps them.
+ *   pages    a buffer object: a range of one node's part of the render file, accounted as VRAM
+ *            or GTT. It lives as long as a KFD handle, a GEM handle or a dmabuf of any process
+ *            refers to it.
+ *   space    one GPU's page table of one process: what each GPU address refers to. It belongs
+ *            to the open file of the render node (struct drm_file) that the process passed to
+ *            ACQUIRE_VM.
+ *   bo       what ALLOC_MEMORY_OF_GPU and IMPORT_DMABUF return: a handle to pages (or to the
+ *            process's own memory, doorbells, MMIO) and the address at which MAP_MEMORY_TO_GPU
+ *            maps them.
  *
  * Allocation does not zero memory, because freed pages are punched out of the file and read as
  * zeros. VRAM is sparse: a page uses host memory only from its first access on, so more can be
@@ -147,8 +150,8 @@ uint64_t doorbell_offset(const struct process *process, uint32_t node);
 int ioctl_acquire_vm(struct call *call);
 /* ALLOC_MEMORY_OF_GPU: creates a buffer. Returns 0, or CALL_PENDING while a USERPTR is pinned.
  * -EINVAL: size 0, unknown GPU, no kind of memory, or a wrong size of doorbells or MMIO.
- * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU. -EFAULT: USERPTR
- * without memory. -ENOMEM: a memory limit is reached, or the host has no memory. */
+ * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU.
+ * -EFAULT: USERPTR without memory. -ENOMEM: a memory limit is reached, or the host has no memory. */
 int ioctl_alloc_memory(struct call *call);
 /* FREE_MEMORY_OF_GPU: frees a buffer. Returns 0. -EPERM: page of the event slots. -EINVAL: unknown
  * handle. -EBUSY: still mapped on a GPU. */
@@ -198,7 +201,8 @@ int ioctl_dmabuf_info(struct call *call);
 
 /* ---- svm.c: shared virtual memory ---- */
 struct kfd_ioctl_alloc_memory_of_gpu_args;
-/* SVM: sets or gets attributes of address ranges. Returns 0; -EINVAL; the errors of svm.c. */
+/* SVM: sets or gets attributes of address ranges. Returns 0; -EINVAL; -EOVERFLOW; -EFAULT: no
+ * memory there; -EADDRINUSE: a buffer is mapped there; -ENOMEM. */
 int ioctl_svm(struct call *call);
 /* Drops the SVM attributes of memory that the process has unmapped since the last call. The real
  * driver is notified of the unmap; here this function runs at each ioctl of the process except

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A KFD process (struct process: queues, memory, events, debugger interface) and a call (struct
- * call: one trapped ioctl in service).
+ * Interface of KFD processes (struct process: queues, memory, events, debugger interface) and of
+ * calls (struct call: one trapped ioctl that is being served).
  *
  * Threads, locks and times: sim/host/sim_priv.h. Ownership: a process is reference counted; a call
  * belongs to its handler until it is answered. Errors: negative errno.
@@ -194,7 +194,7 @@ struct process {
 	unsigned stops_logged;	    /* number of queues whose stop was logged */
 };
 
-/* ---- seccomp_server.c: what a handler does with its call ---- */
+/* ---- seccomp_server.c: operations of an ioctl's handler on its call ---- */
 /* Answers the call with @result (0 or more, or a negative errno), copies its argument struct back
  * if the ioctl has output, and frees the call. Returns 0; -ENOENT if the caller no longer waits (a
  * signal interrupted it, or it is dead); another negative errno. */
@@ -225,7 +225,7 @@ int call_add_fd(const struct call *call, int fd, uint32_t flags);
  * In chardev.c. */
 void ioctl_execute(struct call *call);
 
-/* ---- fd_cache.c: which file a caller's fd is ---- */
+/* ---- fd_cache.c: finds the file behind a caller's fd ---- */
 /* Fills in *@file for the caller's fd file->fd. Sets *@known to the KFD process of the thread, or
  * to NULL if the thread has none or its address space has ended. Returns 0 or a negative errno. */
 int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct caller_file *file);
@@ -352,7 +352,7 @@ void events_expire(struct sim *sim, uint64_t now_ns);
 /* Drops all events and waits of a process that has ended. */
 void events_release(struct process *process);
 
-/* ---- debug.c, debug_events.c, runtime_enable.c: the debugger's side ---- */
+/* ---- debug.c, debug_events.c, runtime_enable.c: debug sessions and exceptions ---- */
 /* DBG_TRAP: checks the caller and the target, and executes the operation (debug.h). Returns the
  * operation's result.
  * -EOPNOTSUPP: called in a secondary context. -ESRCH: no such target.

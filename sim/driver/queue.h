@@ -201,10 +201,9 @@ static inline bool is_compute_type(uint32_t type)
 
 /* ---- queue_create.c, queue_update.c, queue_destroy.c: ioctls and life of a queue ---- */
 /* CREATE_QUEUE: creates and maps a queue. Returns CALL_PENDING; the result is 0, or -ETIME or -EIO
- * if the firmware does not answer. Errors that are returned at once are those of
- * queue_check_create(), and: -ENOSPC: the process has too many queues on this node. -EPERM: the
- * node has too many queues. -ENOMEM: no queue id or no queue of an SDMA engine is free. -EBUSY: no
- * doorbell is free. */
+ * if the firmware does not answer. Returns at once the errors of queue_check_create(), and:
+ * -ENOSPC: the process has too many queues on this node. -EPERM: the node has too many queues.
+ * -ENOMEM: no queue id or no queue of an SDMA engine is free. -EBUSY: no doorbell is free. */
 int ioctl_create_queue(struct call *call);
 /* DESTROY_QUEUE: unmaps and frees a queue. Returns CALL_PENDING. With a session the call sleeps
  * while the queue is suspended. -EINVAL: unknown queue. -EBUSY: another thread destroys the queue

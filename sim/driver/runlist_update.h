@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runlist updates ("bounces") and what can go wrong with them: evictions, firmware that does not
- * answer, GPU resets, and the CWSR save areas (kfd_device_queue_manager.c).
+ * Interface of runlist updates ("bounces") and of what can go wrong with them: evictions, firmware
+ * that does not answer, GPU resets, and the CWSR save areas (kfd_device_queue_manager.c).
  *
  * With the scheduling firmware every change of a queue unmaps all queues of the node and maps a new
  * runlist. A struct runlist_update is one such update of one or more nodes.

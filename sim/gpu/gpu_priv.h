@@ -413,7 +413,7 @@ bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event);
 /* Frees the engine of a queue that is being removed. */
 void cp_forget(struct gpu *gpu, struct gpu_queue *queue);
 
-/* ---- xcc.c: the room on one XCC ---- */
+/* ---- xcc.c: free wave slots of one XCC ---- */
 
 /* Initializes an XCC with `cus` CUs that have `wave_slots` free slots each. */
 void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t wave_slots);
@@ -510,7 +510,7 @@ void update_timer_fired(struct gpu *gpu, struct gpu_event *event);
 /* Removes the queue from all pending runlist updates, because the queue is being removed. */
 void update_forget(struct gpu *gpu, uint32_t queue);
 
-/* ---- times.c: how the time is spent ---- */
+/* ---- times.c: counters of how the time is spent ---- */
 
 /* Advances gpu.now to `until`, and adds this time to the present state's counter in gpu.times. */
 void times_pass(struct gpu *gpu, uint64_t until);

@@ -17,9 +17,9 @@ struct numbered {
 	size_t n;
 };
 
-/* One open file, as used on one node. Freed when the last reference is dropped. The file has one
- * until the process that used it first has ended, and one from the KFD process that has acquired
- * it. */
+/* One open file, as used on one node. Freed when the last reference is dropped. One reference is
+ * dropped when the process that used the file first has ended, one by the KFD process that has
+ * acquired it. */
 struct drm_file {
 	LIST_ENTRY(drm_file) link; /* in sim->drm_files until its process has ended */
 	struct sim *sim;
