@@ -54,7 +54,7 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 
 /* Destination of a save area: the queue's own area, or memory that an ioctl's caller has passed. */
 struct area_target {
-	/* if call is NULL: memory in which `at` is */
+	/* if call is NULL: process whose GPU memory `at` is in */
 	const struct process *process;
 	const struct call *call; /* if not NULL: `at` is in the caller's memory */
 	uint64_t at;

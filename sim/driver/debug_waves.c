@@ -13,7 +13,7 @@
 #define TRAPS_9_4_2                                                                                \
 	(KFDABI_TRAP_MASK_FP | KFDABI_TRAP_MASK_INT_DIVIDE_BY_ZERO |                               \
 	 KFDABI_TRAP_MASK_ADDRESS_WATCH | KFDABI_TRAP_MASK_MEMORY_VIOLATION)
-#define TRAPS_9_4_3 (TRAPS_9_4_2 | 3u << 30) /* and at the start and end of a wave */
+#define TRAPS_9_4_3 (TRAPS_9_4_2 | 3u << 30) /* also traps at the start and end of a wave */
 
 static bool per_vmid(const struct sim *sim)
 {

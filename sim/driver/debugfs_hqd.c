@@ -119,7 +119,7 @@ static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
 		uint32_t n = sdma_runs[run].n;
 
 		if (word < n || run == SDMA_RUNS - 1) {
-			/* Two more data words precede the last register. */
+			/* From 9.4.3 on two more data words precede the last register. */
 			if (word == n - 1 && run == SDMA_RUNS - 1 && gfx >= GFX_9_4_3)
 				word += 2;
 			return word_at(start, word);

@@ -33,7 +33,7 @@ struct debugfs_text {
 	char *at;
 	size_t n, cap;
 	bool failed;	 /* out of memory: text_write() does not write the text */
-	bool complained; /* a failure was logged; further ones are not */
+	bool complained; /* a failure was logged, so that later ones are not */
 };
 
 /* Write the text of the debugfs file mqds, rls or mem_limit into the buffer, in place of its old

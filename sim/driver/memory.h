@@ -150,8 +150,8 @@ uint64_t doorbell_offset(const struct process *process, uint32_t node);
 int ioctl_acquire_vm(struct call *call);
 /* ALLOC_MEMORY_OF_GPU: creates a buffer. Returns 0, or CALL_PENDING while a USERPTR is pinned.
  * -EINVAL: size 0, unknown GPU, no kind of memory, or a wrong size of doorbells or MMIO.
- * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU.
- * -EFAULT: USERPTR without memory. -ENOMEM: a memory limit is reached, or the host has no memory. */
+ * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU. -EFAULT: USERPTR
+ * without memory. -ENOMEM: a limit is reached, or the host has no memory. */
 int ioctl_alloc_memory(struct call *call);
 /* FREE_MEMORY_OF_GPU: frees a buffer. Returns 0. -EPERM: page of the event slots. -EINVAL: unknown
  * handle. -EBUSY: still mapped on a GPU. */

@@ -22,8 +22,10 @@
 
 #define DOORBELL_PAGE 8192u
 #define DOORBELLS_PER_PAGE (DOORBELL_PAGE / 8u)
-#define QUEUE_IDS_MAX 1024u	     /* limit of one process on all GPUs, as in the driver */
-#define QUEUES_PER_PROCESS_NODE 255u /* limit of one process on one node; queue_create.c */
+/* limit of queues of one process on all GPUs, as in the driver */
+#define QUEUE_IDS_MAX 1024u
+/* limit of queues of one process on one node (queue_create.c) */
+#define QUEUES_PER_PROCESS_NODE 255u
 #define PAGE_BYTES 4096u
 #define NODE_ANY UINT32_MAX /* in place of a node's index, for accesses that no single GPU makes */
 

@@ -28,8 +28,8 @@ enum packet_kind {
 	PACKET_OR,	/* AQL barrier-OR: waits until one signal is 0 */
 	PACKET_VALUE,	/* AQL: waits for the value of a signal */
 	PACKET_POLL,	/* SDMA, PM4: waits for a value in memory */
-	PACKET_EFFECTS, /* SDMA: a run of packets, or a copy */
-	PACKET_PM4,	/* a run of PM4 packets, or a transfer */
+	PACKET_EFFECTS, /* SDMA: several packets in sequence, or a copy */
+	PACKET_PM4,	/* PM4: several packets in sequence, or a transfer */
 };
 
 /* A sequence of PM4 or SDMA packets, in the queue's ring (`at` is a position in dwords) or in other
@@ -64,7 +64,7 @@ struct packet {
 	bool part;	   /* part of an indirect buffer, and another part follows */
 	bool moved;	   /* AQL: its copy or fill was started and must not be started again */
 	uint64_t at, end;  /* ring positions: in packets (AQL), bytes (SDMA) or dwords (PM4) */
-	uint32_t count;	   /* ring packets in it; AQL: end - at */
+	uint32_t count;	   /* number of ring packets that it contains; AQL: end - at */
 	uint64_t signal;   /* AQL completion signal; 0: none */
 	uint64_t start_ns; /* wall time at which it began to take effect */
 	uint32_t kernel;   /* DISPATCH: index in sim.kernels */
@@ -82,7 +82,7 @@ struct packet {
 		} deps;
 		struct {
 			uint64_t address, reference, mask;
-			uint32_t function; /* comparison, in the code of the packet's format */
+			uint32_t function; /* comparison function, as encoded in the packet */
 			bool wide;	   /* 64 bits, else 32 */
 		} poll;
 		struct pm4_code code;
@@ -122,7 +122,7 @@ struct queue_record {
 	uint64_t dispatches, timed_only, suspends, resumes;
 	struct gpu_queue_stats stats;
 	struct queue *live; /* NULL once the queue is destroyed */
-	char stopped[128];  /* why it fetches no more packets; "": it does */
+	char stopped[128];  /* why the queue fetches no more packets; "": it fetches them */
 };
 
 /* Hardware resources of a queue (debugfs_hqd.c; engine and rlc: queue_create.c). */
@@ -154,7 +154,7 @@ struct queue {
 	uint64_t saved_wave_slots; /* wave slots held when it was last unmapped */
 	bool being_destroyed;
 	bool removed;		     /* freed at the next unmap */
-	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */
+	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until the queue is resumed */
 	/* the driver has reset this queue alone; not mapped until a RESUME or restore */
 	bool reset;
 	bool stopped;	 /* after an error in its packets: fetches no more */
@@ -174,10 +174,10 @@ struct queue {
 	uint64_t limit, limit_seen, fetched, retired;
 	uint64_t passed; /* AQL: value of the read pointer in memory */
 	struct packet ahead[QUEUE_AHEAD];
-	uint64_t submitted, done;      /* counts of packets; slot in `ahead`: count % QUEUE_AHEAD */
+	uint64_t submitted, done;      /* packets so far; packet i is ahead[i % QUEUE_AHEAD] */
 	TAILQ_ENTRY(queue) copy_entry; /* in sim.moves or sim.moved */
 	struct moving moving;
-	bool waiting; /* the packet with count waiting_at waits for a value in memory */
+	bool waiting; /* packet number waiting_at waits for a value in memory */
 	uint64_t waiting_at;
 
 	struct pm4_code sdma_ib; /* rest of the indirect buffer */

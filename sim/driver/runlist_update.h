@@ -33,13 +33,14 @@ struct runlist_update {
 	bool by_driver;
 	struct call *call; /* call to answer with `result` at the end; NULL: none */
 	int result;
-	uint64_t nodes;	     /* mask of the nodes to update, in ascending order */
-	uint64_t failed;     /* nodes whose firmware did not answer */
-	int error;	     /* first failure: -ETIME, or -EIO during a reset; 0: none */
-	uint32_t next_node;  /* index of the next node to visit */
-	uint32_t grace;	     /* in units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT */
-	bool unmap_only;     /* all queues of the node stay off until the next update */
-	unsigned again;	     /* repetitions still to come, which cost time but change nothing */
+	uint64_t nodes;	    /* mask of the nodes to update, in ascending order */
+	uint64_t failed;    /* nodes whose firmware did not answer */
+	int error;	    /* first failure: -ETIME, or -EIO during a reset; 0: none */
+	uint32_t next_node; /* index of the next node to visit */
+	uint32_t grace;	    /* in units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT */
+	bool unmap_only;    /* all queues of the node stay unmapped until the next update */
+	/* further repetitions of the update, which take time but change nothing */
+	unsigned again;
 	struct queue *queue; /* queue for the callbacks; may be NULL */
 	uint32_t queue_id;   /* id of `queue`, which may be freed when released() runs */
 	/* Called once, after the last node: all queues have been unmapped and the changes are in

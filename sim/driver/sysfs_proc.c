@@ -414,7 +414,7 @@ static void reply_wrongly(const struct queue *queue)
 /* Work of a process on one node at the time of a sample. */
 struct sample {
 	uint64_t wave_slots, sdma_ns;
-	bool between; /* a mapped queue has packets, but nothing is on the GPU */
+	bool between; /* a mapped queue has packets, even if none of its waves is on the GPU */
 };
 
 /* Adds up the work of the process's queues on each node, in samples[node]. */

@@ -214,7 +214,7 @@ bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *even
 	for (;;) {
 		struct packet_run *packet = queue_packet(queue, queue->cp);
 
-		/* A complete packet retires even if the queue has been turned off since. */
+		/* A complete packet retires even if the queue has lost its slot since. */
 		if (queue->head < queue->cp && queue_packet(queue, queue->head)->complete) {
 			retire(gpu, queue, event);
 			return true;

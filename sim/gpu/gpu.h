@@ -160,20 +160,21 @@ struct gpu_event {
 	enum gpu_event_type type;
 	uint64_t t;	       /* time of the event */
 	uint32_t queue;	       /* packet events: id of the queue */
-	uint64_t tag;	       /* of the packet or of the runlist update */
+	uint64_t tag;	       /* tag of the packet or of the runlist update */
 	uint32_t first, count; /* WORKGROUPS: first workgroup and number of workgroups */
-	uint32_t stride;       /* WORKGROUPS: 1, or xccs if all of them are on one XCC */
-	uint64_t start_ns;     /* RETIRED, LOST: time at which the packet took effect */
-	uint64_t unmap_ns;     /* UNMAPPED: duration of the first half without the save */
-	uint64_t map_ns;       /* UNMAPPED: duration of the second half without the restore */
-	uint64_t save_ns;      /* UNMAPPED, SLICED: time that saving live state took */
-	uint64_t restore_ns;   /* MAPPED, SLICED: time that restoring live state took */
+	/* WORKGROUPS: step of their numbers: 1, or xccs if all are on one XCC */
+	uint32_t stride;
+	uint64_t start_ns;   /* RETIRED, LOST: time at which the packet took effect */
+	uint64_t unmap_ns;   /* UNMAPPED: duration of the first half without the save */
+	uint64_t map_ns;     /* UNMAPPED: duration of the second half without the restore */
+	uint64_t save_ns;    /* UNMAPPED, SLICED: time that saving live state took */
+	uint64_t restore_ns; /* MAPPED, SLICED: time that restoring live state took */
 };
 
 /* One change of a queue by a runlist update. */
 struct gpu_change {
 	uint32_t queue;
-	bool map; /* false: the queue stays off until a later change maps it */
+	bool map; /* false: the queue is not mapped until a later change maps it */
 	/* map is false because of a suspend; the first suspend may take longer */
 	bool suspend;
 };

@@ -269,7 +269,7 @@ struct gpu_client {
 	struct list queues; /* the next to get a slice is first */
 	uint64_t id;
 	bool chosen;
-	uint32_t busy, ready, held; /* queues with the flag busy, ready or held_back */
+	uint32_t busy, ready, held; /* numbers of its queues with busy, ready or held_back set */
 	uint64_t run_ns, busy_since;
 	uint64_t share_ns; /* share of GPU_TIME_RUN, without the part in gpu.unshared_ns */
 };

@@ -175,7 +175,7 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	gpu->updates = update->next;
 	free(update);
 	gpu->update_phase = UPDATE_NONE;
-	/* Hand out wave slots on every XCC, because masks and priorities may have changed. */
+	/* Assign wave slots on every XCC, because masks and priorities may have changed. */
 	gpu->hand_out = true;
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
 		gpu->xccs[x].hand_out = true;
