@@ -26,8 +26,7 @@ void debug_disarm(struct process *target, struct runlist_update *update);
 /* ---- debug_events.c: exceptions ---- */
 /* SEND_RUNTIME_EVENT: passes exceptions on to the target's runtime. */
 int debug_send_event(struct call *call, struct process *target);
-/* SET_EXCEPTIONS_ENABLED: sets which exceptions notify the debugger, and does so for pending
- * ones. */
+/* SET_EXCEPTIONS_ENABLED: sets which exceptions notify the debugger, at once if one is pending. */
 int debug_set_exceptions(struct call *call, struct process *target);
 /* QUERY_DEBUG_EVENT: returns the next enabled exception with its GPU and queue. Returns -EAGAIN if
  * no enabled exception is pending. */

@@ -178,7 +178,7 @@ int node_index(const struct sim *sim, uint32_t gpu_id);
 
 /* ---- dmabuf.c: buffers behind a file descriptor ---- */
 struct dmabuf;
-/* Gives the caller a new fd for the pages, which takes a reference. Returns its number in the
+/* Gives the caller a new fd, which holds a reference to the pages. Returns the fd's number in the
  * caller, or a negative errno. */
 int dmabuf_give(struct call *call, struct pages *pages, bool cloexec);
 /* Sets *@out to the pages behind the caller's fd, without a reference. Returns 0; -EBADF: no such

@@ -37,7 +37,7 @@ struct runlist_update {
 	uint64_t failed;    /* nodes whose firmware did not answer */
 	int error;	    /* first failure: -ETIME, or -EIO during a reset; 0: none */
 	uint32_t next_node; /* index of the next node to visit */
-	uint32_t grace;	    /* in units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT */
+	uint32_t grace;	    /* grace period in units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT */
 	bool unmap_only;    /* all queues of the node stay unmapped until the next update */
 	/* further repetitions of the update, which take time but change nothing */
 	unsigned again;
