@@ -22,9 +22,9 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Two limits of the time by which a cohort may end early. EARLY_NS is half of the time of a
- * doorbell, which is at most a thousandth of a request. The other limit is 1/EARLY_PART of the run
- * time of the cohort's workgroups. */
+/* Two limits of the time by which a cohort may end early. EARLY_NS is half of the time that a
+ * doorbell takes (1 us), which is little beside a request of 1 ms or more. The other limit is
+ * 1/EARLY_PART of the run time of the cohort's workgroups. */
 #define EARLY_NS 500u
 #define EARLY_PART 4u
 
