@@ -10,7 +10,8 @@
 #include "common/allocate.h"
 #include "common/version.h"
 
-/* The list of commands in the order of the overview. An entry with a heading has no command. */
+/* The commands in the order in which the help lists them. An entry is either a command or the
+ * heading of a group of commands. */
 static const struct {
 	const struct cli_command *cmd;
 	const char *heading;
@@ -51,7 +52,8 @@ static int overview(void)
 	return CLI_DONE;
 }
 
-/* Prints what is wrong with the command line, and a line with the names of all commands. */
+/* Prints one line on stderr: what is wrong with the command line (`what` and `name`), the names of
+ * all commands, and the usage. Returns CLI_USAGE. */
 static int wrong(const char *what, const char *name)
 {
 	const char *before = "";

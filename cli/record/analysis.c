@@ -9,7 +9,8 @@
 #include "cli/util/gpus.h"
 #include "common/allocate.h"
 
-/* Drops every second value. The values are in the order of size, so the median hardly changes. */
+/* Drops every second value, and from now on keeps only half as many samples. The values are sorted
+ * by size, so the median hardly changes. */
 static void thin_out(struct backlog *b)
 {
 	for (size_t i = 0; i < b->count / 2; i++)
@@ -123,7 +124,7 @@ static bool add_packets(const struct observe_queue *queue, uint64_t *packets)
 
 /* ---- nodes ---- */
 
-/* Returns the node with that gpu_id, and adds it if it is new. NULL: there is no room for it. */
+/* Returns the node with this gpu_id, which is added if it is new, or NULL if there is no room. */
 static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
 {
 	for (size_t i = 0; i < a->nodes; i++)
@@ -136,7 +137,7 @@ static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
 	return &a->node[a->nodes++];
 }
 
-/* Returns an integer above 0, or -1: not known. */
+/* Returns the value of `key` if that is an integer above 0, else -1 for "not known". */
 static int64_t positive(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
@@ -180,7 +181,7 @@ struct queue_sums {
 	size_t in_xcc[ANALYSIS_XCCS];
 	bool known;
 	uint64_t packets;   /* that wait in AQL queues */
-	bool packets_known; /* of one queue at least */
+	bool packets_known; /* `packets` is known for at least one queue */
 };
 
 static void count_xccs(struct queue_sums *sums, const struct observe_queue *queue)
@@ -234,8 +235,9 @@ static void count_queues(struct analysis *a, struct queue_sums *sums,
 	}
 }
 
-/* Keeps the maxima over the samples, and the backlog. The numbers of hardware slots are kept
- * together, from the sample with the most HQDs, so that they belong to one moment. */
+/* Updates the maxima and the backlog of each node from the counts of one sample. The numbers of
+ * hardware slots are all taken from one sample, that with the most HQDs, so that they belong to one
+ * moment. */
 static void keep_counts(struct analysis *a, const struct queue_sums *sums)
 {
 	for (size_t i = 0; i < a->nodes; i++, sums++) {
@@ -272,8 +274,8 @@ static struct analysed_process *process_of(struct analysis *a, const struct reco
 	return p;
 }
 
-/* Returns by binary search the place of the queue with that SAMPLING_KEY(), or the place where it
- * would have to be inserted. */
+/* Returns the index of the queue with this SAMPLING_KEY() (context and id), or, if there is none,
+ * the index at which it has to be inserted. Searches in halves, because p->queue is sorted. */
 static size_t place_of(const struct analysed_process *p, uint64_t key)
 {
 	size_t low = 0, high = p->count;
@@ -314,7 +316,8 @@ static struct analysed_queue *queue_of(struct analysed_process *p, const struct 
 	return &p->queue[low];
 }
 
-/* Adds a queue of a sample, unless it has no id: then it cannot be followed over time. */
+/* Updates the record of a queue from one sample. A queue without an id is ignored, because it
+ * cannot be followed from sample to sample. */
 static void take_queue(struct analysed_process *p, const struct observe_queue *seen)
 {
 	uint64_t packets = 0;
@@ -337,7 +340,7 @@ static void take_queue(struct analysed_process *p, const struct observe_queue *s
 		if (is_type ? sampling_types_differ(then, now)
 			    : then->source != OBSERVE_NO_SOURCE && then->value != now->value)
 			queue->changed |= 1u << f;
-		/* A type that sysfs reports does not replace a more precise one. */
+		/* sysfs reports only "compute", which must not replace a more precise type. */
 		else if (is_type && now->value == OBSERVE_COMPUTE &&
 			 then->source != OBSERVE_NO_SOURCE)
 			continue;
@@ -345,7 +348,8 @@ static void take_queue(struct analysed_process *p, const struct observe_queue *s
 	}
 }
 
-/* Adds the packets that wait in all queues of the process. */
+/* Adds one sample to the backlog of the process: the packets that wait in all its AQL queues
+ * together. Adds nothing if the packets of every queue are unknown. */
 static void take_backlog(struct analysed_process *p, const struct observe_list *list)
 {
 	uint64_t packets = 0;
@@ -366,7 +370,7 @@ static void take_process(struct analysis *a, const struct recorded_process *seen
 		p->first_seconds = seconds;
 	p->last_seconds = seconds;
 	p->host_pid = seen->host_pid;
-	/* An exec changes the name; the last one is reported. */
+	/* An exec changes the name, so the last name is kept. */
 	memcpy(p->comm, seen->comm, sizeof(p->comm));
 	sampling_add(&p->sampling, &seen->queues, seen->source);
 	take_backlog(p, &seen->queues);
@@ -414,7 +418,8 @@ static void add_point(struct analysis *a, double seconds, size_t queues)
 
 /* ---- a sample ---- */
 
-/* Counts other processes and their queues, in a sample before or after the recorded command. */
+/* Counts the processes that used a GPU, and their queues, in a sample that was taken before or
+ * after the recorded command. */
 static void take_others(struct analysed_others *out, const struct recorded_sample *sample)
 {
 	*out = (struct analysed_others){.known = true, .processes = sample->count};
@@ -446,8 +451,8 @@ void analysis_add(struct analysis *a, const struct recorded_sample *sample)
 		count_queues(a, sums, &seen->queues);
 	}
 	keep_counts(a, sums);
-	/* If no source reported queues, the sample has no count. If there was no process, the count
-	 * is 0. */
+	/* If no source reported queues, the count is not known, and the sample adds no point to the
+	 * curve. If there was no process, it adds a point with 0 queues. */
 	if (known > 0 || sample->count == 0)
 		add_point(a, sample->seconds, queues);
 }

@@ -127,7 +127,7 @@ static void queues_axis(double top, FILE *out)
 	}
 }
 
-/* Labels the time axis. Less than 1 us of range gets a single label. */
+/* Labels the time axis. If all times lie within 1 us, writes a single label. */
 static void time_axis(const struct analysis *a, FILE *out)
 {
 	double first = a->point[0].from, range = a->point[a->points - 1].to - first;
@@ -259,8 +259,9 @@ static void print_ratio(const struct analysis *a, size_t first, json_t *list)
 			    where, least, most);
 }
 
-/* Adds the ratio of HQDs to queues, in one sentence for all nodes with the same ratio, and a
- * sentence for each node with more compute queues than slots. */
+/* Adds sentences about hardware slots: for each different ratio of HQDs to queues, one sentence
+ * that covers all nodes with this ratio; then one for each node with more compute queues than
+ * slots. */
 static void print_mapping(const struct analysis *a, json_t *list)
 {
 	bool any = false;

@@ -31,9 +31,9 @@ static json_t *checked_role(const json_t *role)
 	return json_null();
 }
 
-/* Copies the list of GPU users of a recording, which can come from anywhere: entries without a
- * valid pid are left out, a comm is cut and its control characters are replaced, an unknown role
- * becomes null. */
+/* Returns a checked copy of a recording's list of GPU users, because a recording can come from
+ * anywhere. Entries without a valid pid are left out, a comm is cut and its control characters are
+ * replaced, and an unknown role becomes null. Returns JSON null if `list` is not an array. */
 static json_t *gpu_users_read(const json_t *list)
 {
 	json_t *out = json_is_array(list) ? json_array() : json_null();
@@ -70,7 +70,8 @@ static bool has(const json_t *list, const json_t *process)
 	return false;
 }
 
-/* Adds the process as a row that shows whether each list has it; null: the list is not known. */
+/* Adds a row for the process that shows whether it is in the list `begin` and in the list `end`;
+ * null if that list is not known. */
 static void add_row(json_t *rows, const json_t *process, const json_t *begin, const json_t *end)
 {
 	json_t *row = json_copy((json_t *)(uintptr_t)process);
@@ -102,7 +103,8 @@ static void gpu_users_table(const json_t *begin, const json_t *end)
 
 /* ---- as tables ---- */
 
-/* Writes the names of the settings that changed, separated by commas. Returns them, or "no". */
+/* Writes the names of the settings that changed, separated by commas. Returns `text`, or "no" if no
+ * setting changed. */
 static const char *changed_text(const struct analysed_queue *queue, char *text, size_t size)
 {
 	size_t n = 0;
@@ -115,8 +117,8 @@ static const char *changed_text(const struct analysed_queue *queue, char *text, 
 	return n ? text : "no";
 }
 
-/* Prints how each queue of the process was configured. The column of contexts is only there if the
- * process has several, which the last queue shows, because queues are sorted by context. */
+/* Prints how each queue of the process was configured. The column of contexts is printed only if a
+ * queue has a context above 0. The last queue shows that, because queues are sorted by context. */
 static void attribute_table(const struct analysis *a, const struct analysed_process *p)
 {
 	bool contexts = p->queue[p->count - 1].last.context > 0;
@@ -285,7 +287,7 @@ static json_t *whole_json(const char *dir, const struct recording *r, const stru
 	return out;
 }
 
-/* Writes the curve of the queue count to a file. Returns the exit code. */
+/* Writes the queue count over time as an SVG plot to the file `path`. Returns the exit code. */
 static int write_svg(const char *path, const char *dir, const struct analysis *a)
 {
 	FILE *out = fopen(path, "we");

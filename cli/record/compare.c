@@ -23,7 +23,7 @@
  * all the time. */
 #define LIVE_SAMPLES 5u
 #define LIVE_US 200e3
-#define COMMAND_US 1e6 /* between the samples of a command, which are taken until it ends */
+#define COMMAND_US 1e6 /* interval of the samples of a command, taken until it ends */
 /* Argument between the first and the second command. */
 #define SECOND "::"
 
@@ -31,7 +31,7 @@ struct job {
 	const char *words[2]; /* directories or pids; NULL: the commands are compared */
 	char **commands[2];
 	const char *socket;
-	const char *dir;       /* where the recordings of the commands are kept; NULL: nowhere */
+	const char *dir; /* directory that keeps the commands' recordings; NULL: they are removed */
 	unsigned long samples; /* 0: the default */
 	double interval_us;    /* 0: the default */
 	bool json;
@@ -47,8 +47,8 @@ static int ended_with(const struct recording *recording, const char *key)
 	return json_is_integer(value) ? (int)json_integer_value(value) : -1;
 }
 
-/* Reads a whole recording into the analysis; if it was cut off or is damaged, the part that can be
- * read. Returns CLI_DONE or CLI_FAILED. */
+/* Reads the recording in side->dir into side->analysis. If the recording was cut off or is damaged,
+ * reads the part that is intact. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
 static int read_recording(struct side *side)
 {
 	struct recording *recording = NULL;
@@ -81,7 +81,8 @@ static void open_process(struct side *side, const char *socket)
 }
 
 /* Takes one sample of a running process and adds it to the analysis. Returns CLI_DONE; or
- * CLI_FAILED, after one line on stderr, if it has ended or no source reports its queues. */
+ * CLI_FAILED, after one line on stderr, if the process has ended or no source reports its
+ * queues. */
 static int inspect(struct side *side, double seconds)
 {
 	const struct snapshot_request request = {
@@ -100,7 +101,8 @@ static int inspect(struct side *side, double seconds)
 	return CLI_DONE;
 }
 
-/* The sampling of the sides that are running processes, both at the same time. */
+/* Sampling of the sides that are running processes. If both sides are, both are sampled at the same
+ * time. */
 struct live_sides {
 	struct side *sides;
 	unsigned long left; /* samples that are still to be taken */
@@ -136,8 +138,9 @@ static int watch(const struct job *job, struct side *sides)
 
 /* ---- a recording or a process ---- */
 
-/* Opens one side of the comparison. `word`: a pid, or the directory of a recording; a directory
- * whose name is a number has to be written with a slash (./4711). */
+/* Opens one side of the comparison: reads a recording, or prepares to sample a process. `word`: a
+ * pid, or the directory of a recording; a directory whose name is a number has to be written with a
+ * slash (./4711). Returns CLI_DONE; or CLI_FAILED or CLI_USAGE, after one line on stderr. */
 static int take_side(const char *word, const char *socket, struct side *side)
 {
 	char errmsg[PROCESS_ERRMSG];
@@ -185,11 +188,11 @@ static int take_sides(const struct job *job, struct side *sides)
 /* ---- two commands, each recorded by a process of its own ---- */
 
 /*
- * Records two commands at the same time, and returns when both have ended. The processes that
- * record them get a signal to stop with this one (interrupt.h), and SIGTERM if this one dies; they
- * then stop their commands and complete their recordings. Writes the exit code of each
- * record_command() to codes[]. Returns 0, or a negative errno if a process could not be started;
- * then neither runs any more.
+ * Records two commands at the same time, each in a child process, and returns when both children
+ * have ended. A signal to stop this process stops both children, too (interrupt.h). If this process
+ * dies, they get SIGTERM. In both cases they stop their commands and complete their recordings.
+ * Writes the exit code of each record_command() to codes[]. Returns 0, or a negative errno if a
+ * child could not be started; then no child is running any more.
  */
 static int record_two(const struct record_options sides[2], int codes[2])
 {
@@ -197,8 +200,8 @@ static int record_two(const struct record_options sides[2], int codes[2])
 	int rc = 0, status;
 
 	codes[0] = codes[1] = CLI_FAILED;
-	/* With an inherited SIG_IGN the kernel would reap the processes, and their exit codes would
-	 * be lost. */
+	/* If SIGCHLD were ignored (which is inherited), the kernel would reap the children, and
+	 * their exit codes would be lost. */
 	signal(SIGCHLD, SIG_DFL);
 	for (unsigned i = 0; rc == 0 && i < 2; i++) {
 		pids[i] = child_fork(SIGTERM, false);
@@ -215,7 +218,7 @@ static int record_two(const struct record_options sides[2], int codes[2])
 		kill(pids[0], SIGTERM);
 	for (unsigned i = 0; i < 2 && pids[i] > 0; i++) {
 		while (waitpid(pids[i], &status, 0) < 0)
-			; /* -EINTR: a signal to stop, which the process gets, too */
+			; /* EINTR: a signal to stop arrived; the child gets it, too */
 		codes[i] = cli_exit_code(status);
 	}
 	return rc;
@@ -227,7 +230,8 @@ struct out_dir {
 	char side[2][PATH_MAX]; /* "top/a" and "top/b" */
 };
 
-/* Creates the directory that the user has named, or else one for temporary files. */
+/* Creates the directory `dir`, or a temporary one if `dir` is NULL, and writes its path and those
+ * of its future subdirectories to *out_dir. Returns CLI_DONE or CLI_FAILED. */
 static int make_dir(const char *dir, struct out_dir *out_dir)
 {
 	if (dir)
@@ -250,7 +254,7 @@ static int make_dir(const char *dir, struct out_dir *out_dir)
 	return CLI_DONE;
 }
 
-/* Writes the words of a command into the name of its side, cut to its size. */
+/* Sets the name of a side to the words of its command, cut to the size of the name. */
 static void name_command(struct side *side, char *const *command)
 {
 	size_t n = 0;
@@ -314,8 +318,9 @@ static void compare_sides(const struct job *job, const struct side *sides)
 	free(c);
 }
 
-/* Reads, samples or records both sides and compares them. The exit code of a command is passed on,
- * that of the first one before that of the second one. */
+/* Reads, samples or records both sides and compares them. Returns the exit code: with two commands
+ * that of the first command if it is not 0, else that of the second; if neither failed, the result
+ * of the comparison. */
 static int compare(const struct job *job)
 {
 	struct side *sides = allocate(2, sizeof(*sides));
@@ -334,7 +339,8 @@ static int compare(const struct job *job)
 	return codes[0] ? codes[0] : codes[1] ? codes[1] : code;
 }
 
-/* Splits the arguments behind the options at the first SECOND into two commands. */
+/* Splits the arguments behind the options at the first SECOND into two commands. Returns CLI_GO_ON,
+ * or CLI_USAGE if a command is missing. */
 static int split_commands(char **command, struct job *job)
 {
 	char **end = command;

@@ -45,8 +45,8 @@ static void print_ids(const struct comparison *c, json_t *list, const char *a, c
 			"id, or too few samples.");
 }
 
-/* Adds a sentence about the backlog of two processes, of which the first one has the larger. `more`
- * and `less`: names of their sides. */
+/* Adds a sentence that compares two backlogs: that of process `a` of the side `more` is larger than
+ * that of process `b` of the side `less`. */
 static void print_more(json_t *list, const struct analysed_process *a, const char *more,
 		       const struct analysed_process *b, const char *less)
 {
@@ -120,8 +120,8 @@ static void print_backlog(const struct comparison *c, json_t *list, const char *
 			"read by the user of the process and by root.");
 }
 
-/* Writes the short name of a GPU. On two machines, the same gpu_id can belong to GPUs with two
- * names; then its gpu_id is written. */
+/* Writes the short name of a GPU. If the two sides are from two machines on which the same gpu_id
+ * has different names, writes the gpu_id instead. */
 static const char *gpu_text(char text[static GPU_NAME_SHORT], const struct comparison *c,
 			    uint32_t gpu_id)
 {
@@ -207,8 +207,8 @@ json_t *backlog_json(const struct backlog *b)
 	return backlog_known(b) ? render_json(fields_backlog, b) : json_null();
 }
 
-/* Sets `key` of a row to the short name of a GPU. gpu_id 0: the side has no queue; nothing is
- * set. */
+/* Sets `key` of a row to the short name of a GPU. If gpu_id is 0, the side has no queue, and
+ * nothing is set. */
 static void set_gpu(json_t *row, const char *key, const struct analysis *side, uint32_t gpu_id)
 {
 	char gpu[GPU_NAME_SHORT];
@@ -219,9 +219,9 @@ static void set_gpu(json_t *row, const char *key, const struct analysis *side, u
 			json_string(gpu_name_short(gpu, analysis_gpu(side, gpu_id), gpu_id)));
 }
 
-/* Sets the cells of one side of a queue's row. keys[]: of the GPU, of the type, of both ("0 aql"),
- * and of the share of samples in which the queue was present. If the side does not have the queue,
- * all of them are left unknown. */
+/* Sets the cells of one side in the row of a queue. keys[]: names of the cells for the GPU, the
+ * type, both together ("0 aql"), and the share of samples in which the queue was present. If the
+ * side does not have the queue, its cells stay unknown. */
 static void set_side(json_t *row, const char *const keys[4], const struct analysis *side,
 		     const struct sampled_queue *queue)
 {
@@ -329,8 +329,8 @@ void compare_show(const struct comparison *c, const struct side sides[2])
 
 /* ---- JSON ---- */
 
-/* Describes one side: its processes, each with the number of its queues, whether they stayed, and
- * their backlog. */
+/* Returns one side as JSON: its processes, each with the number of its queues, whether the queues
+ * stayed the same, and its backlog. */
 static json_t *side_json(const struct side *side)
 {
 	const struct analysis *a = &side->analysis;

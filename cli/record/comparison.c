@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Compares the queues of two analyses: pairs the queues of each pair of processes by id, then the
- * nodes by gpu_id, and derives from both whether ids can be predicted, where more work waited, and
- * whether slots suffice. */
+/* Compares two analyses: pairs their processes in the order of pids, the queues of each pair of
+ * processes by id, and the nodes by gpu_id. From these pairs it derives whether ids can be
+ * predicted and which nodes both sides use. */
 #include "cli/record/comparison.h"
 
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static const struct analysed_process **in_order(const struct analysis *a)
 	return list;
 }
 
-/* Returns true if both are on the same node and of the same type. A type that is not known
- * matches. */
+/* Returns true if both queues are on the same node and of the same type. A type that is not known
+ * matches every type. */
 static bool same_kind(const struct sampled_queue *a, const struct sampled_queue *b)
 {
 	return a->gpu_id == b->gpu_id && !sampling_types_differ(&a->type, &b->type);
@@ -119,8 +119,8 @@ static void pair(struct comparison *c, size_t process, const struct analysed_pro
 
 /* ---- nodes ---- */
 
-/* Finds or adds the node of `n` in *c. There is room: each side has at most ANALYSIS_NODES
- * nodes. */
+/* Returns the entry of *c with the gpu_id of `n`; adds it if there is none. There is always room,
+ * because each side has at most ANALYSIS_NODES nodes. */
 static struct compared_node *node_of(struct comparison *c, const struct analysed_node *n)
 {
 	for (size_t i = 0; i < c->nodes; i++)
@@ -130,7 +130,8 @@ static struct compared_node *node_of(struct comparison *c, const struct analysed
 	return &c->node[c->nodes++];
 }
 
-/* Combines the nodes of both sides, with the most compute queues of each. */
+/* Fills c->node with the nodes of both sides: for each node the most compute queues, the backlog
+ * and the hardware slots. */
 static void join_nodes(struct comparison *c)
 {
 	for (size_t i = 0; i < c->a->nodes; i++) {
@@ -174,8 +175,8 @@ static int stays(const struct analysis *a)
 	return all;
 }
 
-/* Returns whether ids can be predicted. They can if every id is the same on both sides and no
- * process changed its queues while it was observed. */
+/* Returns whether queue ids can be predicted: 1 if every id is the same on both sides and no
+ * process changed its queues while it was observed; 0 if not; -1 if it is not known. */
 static int foretell(const struct comparison *c)
 {
 	int a = stays(c->a), b = stays(c->b);

@@ -7,8 +7,9 @@
  * The processes of each side are sorted by pid, and the first is compared with the first, the
  * second with the second, because KFD numbers the queues of each process separately.
  *
- * Pure, but for compare_show(). Threads: one at a time. Ownership: comparison_make() fills a struct
- * comparison, which comparison_free() ends; the two analyses are borrowed and have to outlive it.
+ * Pure, except for compare_show(). Threads: one at a time. Ownership: comparison_make() fills a
+ * struct comparison, which the caller frees by comparison_free(). The two analyses are borrowed and
+ * have to outlive it.
  */
 #ifndef KFDSHIM_CLI_RECORD_COMPARISON_H
 #define KFDSHIM_CLI_RECORD_COMPARISON_H
@@ -29,13 +30,13 @@ enum comparison_where {
 struct compared_queue {
 	enum comparison_where where;
 	const char *where_name; /* JSON word: "both", "differs", "only_a", "only_b" */
-	size_t process;		/* index in the order of pids; 0: the first of either side */
+	size_t process;		/* index in comparison.process of the pair that has the queue */
 	uint32_t context, id;
-	const struct sampled_queue *a, *b; /* in the analyses; NULL: that side has none */
+	const struct sampled_queue *a, *b; /* borrowed from the analyses; NULL: not on that side */
 	double a_share, b_share;	   /* share of the samples with the queue, 0 to 1 */
-	uint32_t a_gpu_id, b_gpu_id;	   /* 0: that side has none */
+	uint32_t a_gpu_id, b_gpu_id;	   /* 0: that side does not have the queue */
 	const char *a_type, *b_type;	   /* NULL: none, or not known */
-	const struct backlog *a_backlog, *b_backlog; /* in the analyses; NULL: not known */
+	const struct backlog *a_backlog, *b_backlog; /* borrowed; NULL: not known */
 };
 
 /* Two processes that are compared with each other. */
@@ -47,7 +48,8 @@ struct compared_node {
 	uint32_t gpu_id;
 	size_t a, b;   /* most compute queues in one sample, of each side */
 	int64_t slots; /* for compute queues; -1: not known */
-	/* Of all processes together, in the analyses; NULL: not known. */
+	/* Backlog of all processes together on each side, borrowed from the analyses; NULL: not
+	 * known. */
 	const struct backlog *a_backlog, *b_backlog;
 };
 
@@ -56,7 +58,7 @@ struct comparison {
 	bool same_process;	      /* both sides are one and the same process */
 	struct compared_queue *queue; /* owned */
 	size_t count;
-	size_t kind[COMPARED_KINDS];	  /* queues of each enum comparison_where */
+	size_t kind[COMPARED_KINDS];	  /* number of queues for each enum comparison_where */
 	struct compared_process *process; /* in the order of pids; owned */
 	size_t processes;
 	struct compared_node node[2 * ANALYSIS_NODES];
@@ -66,7 +68,7 @@ struct comparison {
 	int predictable;
 };
 
-/* Fills *out from two analyses. */
+/* Compares two analyses and fills *out with the result. */
 void comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out);
 void comparison_free(struct comparison *comparison);
 /* Returns the findings as a JSON array of sentences, owned by the caller. `a` and `b`: names of
@@ -76,9 +78,9 @@ json_t *comparison_conclusion(const struct comparison *comparison, const char *a
 /* ---- output of the command (compare_output.c) ---- */
 
 struct side {
-	char name[128];			 /* the user's word for it, for messages */
-	const char *dir;		 /* of the recording; NULL: a process */
-	int exit_code, signal;		 /* of the recorded command; -1: none, or not known */
+	char name[128];	       /* directory, process or command, for messages */
+	const char *dir;       /* directory of the recording; NULL: the side is a process */
+	int exit_code, signal; /* of the recorded command; -1: none, or not known */
 	struct process_identity process; /* pid 0: the side is a recording */
 	struct snapshot_reader *reader;	 /* of the process */
 	struct analysis analysis;
