@@ -349,7 +349,7 @@ static void take_queue(struct analysed_process *p, const struct observe_queue *s
 }
 
 /* Adds one sample to the backlog of the process: the packets that wait in all its AQL queues
- * together. Adds nothing if the packets of every queue are unknown. */
+ * together. Adds nothing if the packets are known for none of the queues. */
 static void take_backlog(struct analysed_process *p, const struct observe_list *list)
 {
 	uint64_t packets = 0;

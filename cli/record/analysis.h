@@ -82,10 +82,9 @@ struct analysed_process {
 	pid_t pid, host_pid;
 	uint64_t started;	  /* start time in clock ticks; with pid, identifies the process */
 	char comm[RECORDED_COMM]; /* name in the last sample, because an exec changes it */
-	double first_seconds,
-		/* Times of the first and the last sample with the process, in seconds since the
-		 * recording began. */
-		last_seconds;
+	/* Times of the first and the last sample with the process, in seconds since the recording
+	 * began. */
+	double first_seconds, last_seconds;
 	struct sampling sampling;     /* ids over time */
 	struct backlog backlog;	      /* of its AQL queues together; owned */
 	struct analysed_queue *queue; /* sorted by context, then id; owned */
@@ -125,7 +124,9 @@ struct analysis {
 	size_t samples;			  /* samples of phase RECORDED_SAMPLE */
 	struct analysed_process *process; /* in order of appearance; owned */
 	size_t count, room;		  /* processes: used and allocated */
-	size_t unkept; /* entries left out because of ANALYSIS_PROCESSES or ANALYSIS_NODES */
+	/* Number of ignored entries of samples: processes beyond ANALYSIS_PROCESSES, and queues on
+	 * nodes beyond ANALYSIS_NODES. */
+	size_t unkept;
 	struct analysed_node node[ANALYSIS_NODES];
 	size_t nodes;
 	struct topology_gpu gpu[TOPOLOGY_GPUS]; /* GPUs of the machine that was recorded */

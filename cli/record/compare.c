@@ -24,7 +24,7 @@
 #define LIVE_SAMPLES 5u
 #define LIVE_US 200e3
 #define COMMAND_US 1e6 /* interval of the samples of a command, taken until it ends */
-/* Argument between the first and the second command. */
+/* Argument that separates the two commands on the command line. */
 #define SECOND "::"
 
 struct job {

@@ -22,7 +22,7 @@
 
 /* Shortest time between lines about samples without a change. */
 #define QUIET_NS UINT64_C(100000000)
-/* Changes that are kept for the JSON; further ones are only counted. */
+/* Most changes that are listed in the JSON; further ones are only counted. */
 #define CHANGES_MAX 1000u
 
 struct monitor {
@@ -33,9 +33,9 @@ struct monitor {
 	unsigned sources; /* OBSERVE_BIT()s */
 	struct sampling sampling;
 	struct recorder *recorder;
-	json_t *changes;	 /* with options.json: samples that differ from the one before */
-	char whose[16];		 /* pid as text */
-	char why[OBSERVE_WHY];	 /* why the last sample without a source had none */
+	json_t *changes; /* with options.json: array of samples that differ from the one before */
+	char whose[16];	 /* pid as text */
+	char why[OBSERVE_WHY];	 /* why no source reported queues, when that happened last */
 	int error;		 /* negative errno for the reason in `why` */
 	struct sample_task task; /* begins with the first sample */
 	uint64_t last_ns;	 /* time of the last sample */
@@ -43,11 +43,11 @@ struct monitor {
 	size_t taken;		 /* samples */
 	enum observe_source source_before; /* of the sample before */
 	bool ended;			   /* the process has ended */
-	bool has_failed;		   /* the recording, or the sampling, has failed */
+	bool has_failed;		   /* the recording could not be written */
 };
 
-/* Returns the time since the first sample in whole microseconds: more digits mean nothing and are
- * hard to read. */
+/* Returns the time from the first sample until `ns` in seconds, cut to whole microseconds because
+ * further digits have no meaning. */
 static double seconds_since(const struct monitor *m, uint64_t ns)
 {
 	return (double)((ns - m->task.began_ns) / 1000) / 1e6;
@@ -85,7 +85,8 @@ static void print_queues(const struct monitor *m)
 
 	if (m->options.labelled)
 		printf("process %s ", m->whose);
-	/* Three columns for whole seconds, besides the digits behind the point. */
+	/* The width has three columns for whole seconds, and room for the point and the
+	 * decimals. */
 	printf("[%*.*fs] sample %zu: ", decimals(m) ? 4 + decimals(m) : 3, decimals(m),
 	       seconds_since(m, m->last_ns), m->taken);
 	if (s->last_source == OBSERVE_NO_SOURCE) {
@@ -118,7 +119,7 @@ static json_t *keys_json(const uint64_t *keys, size_t count)
 	return list;
 }
 
-/* Appends the change to the list for the JSON. */
+/* Appends the last sample, which differs from the one before, to m->changes. */
 static void keep_change(struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
@@ -130,7 +131,8 @@ static void keep_change(struct monitor *m)
 				      "gone", keys_json(s->gone, s->gone_count)));
 }
 
-/* Prints a sample. Samples without a change are printed at most once per QUIET_NS. */
+/* Prints the last sample, and keeps its changes for the JSON. Samples without a change are printed
+ * at most once per QUIET_NS. */
 static void print_sample(struct monitor *m)
 {
 	bool has_changed = m->sampling.changed || m->taken == 1 ||
@@ -150,7 +152,8 @@ static void print_sample(struct monitor *m)
 
 /* ---- a sample ---- */
 
-/* Appends a sample to the recording. A failure ends the recording; its message is printed here. */
+/* Appends a sample to the recording. On an error prints a message and sets m->has_failed, which
+ * ends the monitor. */
 static void record(struct monitor *m, const struct snapshot_process *process)
 {
 	struct recorded_process recorded = recorded_from(process);
@@ -165,8 +168,8 @@ static void record(struct monitor *m, const struct snapshot_process *process)
 	cli_failed(m->cmd, "%s; the samples recorded before are kept", why);
 }
 
-/* Reads the process: only the ids of its queues, which is cheap, or for a recording everything that
- * the sources have. */
+/* Returns a snapshot of the process. For a recording it contains everything that the sources have,
+ * else only the ids of the queues, which are cheap to read. */
 static const struct snapshot_process *inspect(struct monitor *m)
 {
 	const struct snapshot_request request = {
@@ -202,8 +205,8 @@ static void sample(void *context)
 	m->taken++;
 	if (m->recorder)
 		record(m, process);
-	/* Until a source has reported queues, there is nothing to print: monitor_open() reports
-	 * that as an error. */
+	/* Print nothing before a source has reported queues. If none does in the first sample,
+	 * monitor_open() reports an error. */
 	if (m->sampling.samples > 0)
 		print_sample(m);
 	m->source_before = source;
@@ -212,9 +215,9 @@ static void sample(void *context)
 
 /* ---- begin and end ---- */
 
-/* Returns true if sysfs reports the queues of the process. It has ids, nodes, types and sizes, so
- * at short intervals the more expensive sources are left out: the daemon, and the search for the
- * shared memory of the shim among all open files of the process. */
+/* Returns true if sysfs reports the queues of the process. sysfs has their ids, nodes, types and
+ * sizes, so two more expensive sources are left out at short intervals: the daemon, and the shim's
+ * shared memory, which is found by a search through all open files of the process. */
 static bool sysfs_knows(const struct monitor *m)
 {
 	const struct snapshot_request request = {
@@ -227,8 +230,9 @@ static bool sysfs_knows(const struct monitor *m)
 	return snapshot_read(m->reader, &request)->processes[0]->seen.listed != 0;
 }
 
-/* Returns the mask of sources: those of the options, or else those that suit the interval. A
- * recording also needs what only debugfs and the process's memory have. */
+/* Returns the mask of the sources to read: options->sources if that is not 0, else the sources that
+ * suit the interval. A recording also gets debugfs and the memory of the process, because only
+ * these have some of the data. */
 static unsigned sources_of(const struct monitor *m)
 {
 	const struct monitor_options *options = &m->options;
@@ -276,7 +280,8 @@ static void release(struct monitor *m)
 	free(m);
 }
 
-/* Reports that no source reported queues. Returns the exit code: 77 if only rights were missing. */
+/* Prints an error: no source reported queues. Returns CLI_IMPOSSIBLE if only permissions were
+ * missing, else CLI_FAILED. */
 static int has_no_source(struct monitor *m)
 {
 	int error = m->error;
@@ -368,9 +373,9 @@ static json_t *whole_json(const struct monitor *m)
 	return out;
 }
 
-/* Prints the summary, as JSON with options.json, completes the recording and frees the monitor.
- * Returns the exit code: CLI_FAILED if no source ever reported queues, or if the recording could not
- * be completed. */
+/* Completes the recording, prints the summary (as JSON if options.json is set), and frees the
+ * monitor. Returns CLI_DONE; or CLI_FAILED if no source ever reported queues or the recording could
+ * not be completed. */
 static int end(void *context)
 {
 	struct monitor *m = context;

@@ -27,7 +27,7 @@
 #include "kfd/device.h"
 
 #define PROCESSES 1024u
-/* Longest wait after the end of the command until the driver no longer lists its processes, because
+/* Longest wait after the command has ended until the driver no longer lists its processes, because
  * the driver notices the end of a process late. */
 #define GONE_NS UINT64_C(2000000000)
 
@@ -51,8 +51,8 @@ static double seconds_now(const struct session *s)
 
 /* ---- one sample ---- */
 
-/* Lists the processes of the command that use a GPU: its descendants, also those that have the
- * device open but no queue yet. Returns their number. */
+/* Writes to `out` the pids of the command's processes that use a GPU: descendants of this process,
+ * also those that have the device open but no queue yet. Returns their number. */
 static size_t list_descendants(const struct session *s, pid_t *out)
 {
 	int n = descendants_of(getpid(), out, PROCESSES);
@@ -68,7 +68,8 @@ static size_t list_descendants(const struct session *s, pid_t *out)
 	return n_valid;
 }
 
-/* Appends the processes of the snapshot that have not ended. Returns the number of their queues. */
+/* Appends the processes of the snapshot that have not ended to the JSON array `out`. Returns the
+ * number of their queues. */
 static size_t append_processes(const struct snapshot *snapshot, json_t *out)
 {
 	size_t queues = 0;
@@ -84,8 +85,9 @@ static size_t append_processes(const struct snapshot *snapshot, json_t *out)
 	return queues;
 }
 
-/* Takes one sample of phase `phase`: of the command's processes (own), or of all that use a GPU.
- * After a write error s->has_failed is set, and no more samples are taken. */
+/* Takes one sample and records it as one of phase `phase`. The sample has the command's processes
+ * if `own` is true, else all processes that use a GPU. After a write error s->has_failed is set,
+ * and no more samples are taken. */
 static void sample(struct session *s, const char *phase, bool own)
 {
 	json_t *processes = json_array();
@@ -298,7 +300,7 @@ int record_command(const struct record_options *options)
 		if (!s->has_failed)
 			complete(s, stopped);
 		print_end(s, stopped);
-		/* If the user has stopped the command, its exit code is not a failure. */
+		/* If the user has stopped the command, its exit code is ignored. */
 		if (s->has_failed || s->output.lost)
 			code = CLI_FAILED;
 		else if (!stopped)
@@ -312,7 +314,8 @@ int record_command(const struct record_options *options)
 
 /* ---- options ---- */
 
-/* Writes the name of a directory in the current directory: "record-20260102-150405". */
+/* Writes a name for a directory, made from the current time ("record-20260102-150405"), to `text`.
+ * Returns `text`. */
 static const char *default_dir(char text[64])
 {
 	time_t now = clock_timespec(clock_of(CLOCK_REALTIME)).tv_sec;

@@ -27,27 +27,28 @@ struct record_options {
 	const char *prefix;    /* of the lines on stderr: "kfdsched record" */
 	char **command;	       /* argv, ends with NULL */
 	double interval_us;    /* between samples */
-	unsigned long samples; /* at most; then the end of the command is waited for */
+	unsigned long samples; /* most samples; after these only the command's end is awaited */
 	bool to_stderr;	       /* the command's stdout is shown on stderr */
-	bool temporary; /* the caller removes `dir` later: the line at the end does not name it */
-	bool json;	/* print an object at the end (docs/reference/recordings.md) */
+	bool temporary;	       /* the caller removes `dir`, so the last message does not name it */
+	bool json;	       /* print an object at the end (docs/reference/recordings.md) */
 };
 
 /*
- * Takes a baseline sample, runs the command, and takes a final sample when its processes are gone.
- * Installs the signal handlers of interrupt.h.
+ * Takes a baseline sample, runs the command, takes samples while it runs, and takes a final sample
+ * when its processes are gone. Installs the signal handlers of interrupt.h.
  *
  * Returns the exit code: that of the command; CLI_DONE after a signal to stop (interrupt.h);
- * CLI_FAILED, after a line on stderr, if it could not be started or the recording is not complete.
+ * CLI_FAILED, after a line on stderr, if the command could not be started or the recording is not
+ * complete.
  */
 int record_command(const struct record_options *options);
 
 /* ---- monitor ---- */
 
 /*
- * Samples the queues of one process repeatedly, prints a line for each sample and, at the end, a
- * summary of all samples. Used by the commands monitor and watch; watch has several monitors
- * at once. Errors are printed on stderr, as messages of the command.
+ * Options of a monitor, which samples the queues of one process repeatedly, prints a line for each
+ * sample and, at the end, a summary of all samples. The commands monitor and watch use it; watch
+ * has several monitors at once. Errors are printed on stderr, as messages of the command.
  */
 struct monitor_options {
 	pid_t pid;
@@ -61,17 +62,18 @@ struct monitor_options {
 	bool labelled;	    /* put the process's pid in front of each line */
 };
 
-/* us. With shorter intervals the daemon is not queried, unless `sources` names it, because its
- * reply is long and its worker has to schedule meanwhile. */
+/* Shortest interval, in us, at which the daemon is queried even if `sources` does not name it. A
+ * query costs time in which the daemon's worker should schedule, because the reply is long. */
 #define MONITOR_DAEMON_US 100e3
 
 /*
- * Opens the sources, begins the recording, takes the first sample, and adds a task to the loop that
- * takes the others and ends with the summary. The task is over when its time is over, the process
- * has ended, or the recording cannot be written; the loop frees it then. *options is copied, the
+ * Begins to monitor a process: opens the sources, begins the recording (if options->record is set),
+ * takes the first sample, and adds a task to the loop. The task takes the further samples and
+ * prints the summary at its end. It ends when options->seconds are over, when the process has
+ * ended, or when the recording cannot be written; the loop then frees it. *options is copied, the
  * strings in it are borrowed.
  * Prints an error, sets loop->code and adds no task if there is no such process, no source reports
- * its queues, or the directory cannot be made.
+ * its queues, or the directory of the recording cannot be made.
  */
 void monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
 		  struct sample_loop *loop);

@@ -3,10 +3,10 @@
  * Writes and reads a recording: a directory with samples of the queues of processes, and with the
  * debugfs texts of each sample (docs/reference/recordings.md, Recordings).
  *
- * A line of the index is written at once, and after the files that it names. A writer that is
- * killed therefore leaves a recording that can be read up to the last complete line. A directory
- * that is read can come from anywhere, so the reader trusts nothing in it: every value is checked,
- * symbolic links are not followed, and memory is bounded by the longest line, which is limited.
+ * Each line of the index is written at once, after the files that the line names. If the writer is
+ * killed, the recording can therefore be read up to the last complete line. A directory that is
+ * read can come from anywhere, so the reader trusts nothing in it: every value is checked, symbolic
+ * links are not followed, and memory is bounded by the longest line, which is limited.
  *
  * Threads: one at a time for each recorder and recording. Errors: a negative errno, with an
  * explanation in `why` where a function takes it.
@@ -22,10 +22,10 @@
 #define RECORDING_WHY 384 /* room for an explanation with a path */
 #define RECORDING_INDEX "index.jsonl"
 
-/* The queues of one process as one sample has them. If `source` is OBSERVE_NO_SOURCE, `unknown`
- * explains why the queues are not known. */
 #define RECORDED_COMM 64
 
+/* The queues of one process as one sample has them. If `source` is OBSERVE_NO_SOURCE, `unknown`
+ * explains why the queues are not known. */
 struct recorded_process {
 	pid_t pid, host_pid; /* host_pid 0: not known */
 	uint64_t started;
@@ -53,8 +53,8 @@ void recorder_close(struct recorder *recorder); /* NULL is allowed */
  * a negative errno. */
 int recorder_file(struct recorder *recorder, const char *name, char why[RECORDING_WHY]);
 
-/* Returns a process of a snapshot and its queues (observation_queues()), which are borrowed from
- * it. */
+/* Converts a process of a snapshot for the recording. Its queues are those of observation_queues(),
+ * borrowed from the snapshot. */
 struct recorded_process recorded_from(const struct snapshot_process *process);
 /* Returns a process and its queues as JSON, as recorder_sample() writes them. */
 json_t *recorded_process_json(const struct recorded_process *process);
@@ -64,7 +64,7 @@ json_t *recorded_process_json(const struct recorded_process *process);
  * "sample" or "final". `seconds`: since the recording began. */
 int recorder_sample(struct recorder *recorder, const char *phase, double seconds, json_t *processes,
 		    const char *mqds, const char *hqds, char why[RECORDING_WHY]);
-/* Writes the last line of the index. The reference to `end` is taken. */
+/* Writes the last line of the index with the object `end`, whose reference is taken. */
 int recorder_end(struct recorder *recorder, json_t *end, char why[RECORDING_WHY]);
 
 /* ---- reading ---- */
@@ -72,8 +72,8 @@ int recorder_end(struct recorder *recorder, json_t *end, char why[RECORDING_WHY]
 /* When a sample was taken: before the command was started, while it ran, or after its end. */
 enum recorded_phase { RECORDED_BASELINE, RECORDED_SAMPLE, RECORDED_FINAL };
 
-/* One sample. The caller zeroes it once, passes it to recording_next() again and again, and frees
- * it by recorded_sample_free(). The names of processes are cut to RECORDED_COMM - 1 bytes. */
+/* One sample. The caller zeroes it once, passes it to recording_next() for each sample, and frees
+ * it by recorded_sample_free(). Names of processes are cut to RECORDED_COMM - 1 bytes. */
 struct recorded_sample {
 	enum recorded_phase phase;
 	double seconds; /* since the recording began */
@@ -97,24 +97,23 @@ struct recording;
  */
 int recording_open(const char *dir, struct recording **out, char why[RECORDING_WHY]);
 void recording_close(struct recording *recording); /* NULL is allowed */
-/* Reads the next sample; lines that cannot be read are skipped and counted. Returns false at the
- * end. */
+/* Reads the next sample into *sample. Lines that cannot be read are skipped and counted
+ * (recording_damaged()). Returns false if there is no further sample. */
 bool recording_next(struct recording *recording, struct recorded_sample *sample);
-/* recording_head() returns the first line. recording_ended() returns the `end` object of the
- * last line; NULL before the last sample was read, or if the recording was not finished.
- * Both are borrowed. */
+/* recording_head() returns the first line, recording_ended() the `end` object of the last line;
+ * NULL before the last sample was read, or if the recording was not finished. Both are borrowed. */
 const json_t *recording_head(const struct recording *recording);
 const json_t *recording_ended(const struct recording *recording);
-/* Returns the number of lines so far that could not be read. */
+/* Returns how many of the lines read so far were damaged and therefore skipped. */
 size_t recording_damaged(const struct recording *recording);
-/* Returns the GPUs of this machine as JSON, as the first line of a recording has them. */
+/* Returns the GPUs of this machine as a JSON array, as it is in the first line of a recording. */
 json_t *recording_nodes(struct snapshot_reader *reader);
 
 /*
- * Returns the processes that use a GPU now, as a recording keeps them from its begin and its end:
- * an array of {"pid", "comm", "role"}, at most RECORDED_USERS, sorted by pid; JSON null where it is
- * not known which there are. The role is that of the daemon at `socket`; null if no daemon replies
- * or if it does not know the process.
+ * Returns the processes that use a GPU now, in the form that a recording has for its begin and its
+ * end: an array of {"pid", "comm", "role"}, sorted by pid, with at most RECORDED_USERS entries. The
+ * role is that of the daemon at `socket`; null if no daemon replies or if it does not know the
+ * process. Returns JSON null if the processes cannot be listed.
  */
 #define RECORDED_USERS 1024
 json_t *gpu_users_now(const char *socket);

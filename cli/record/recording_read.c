@@ -140,7 +140,7 @@ failed:
 
 /* ---- reading samples ---- */
 
-/* Copies a JSON string, with control characters replaced; any other value as an empty text. */
+/* Copies a JSON string with its control characters replaced; writes "" for any other value. */
 static void take_text(char *out, size_t size, const json_t *text)
 {
 	snprintf(out, size, "%s", json_is_string(text) ? json_string_value(text) : "");

@@ -158,8 +158,8 @@ static int write_whole(struct recorder *r, int fd, const char *name, const char 
 	return 0;
 }
 
-/* Writes the line by one write(2), so that a kill does not leave half a line on a
- * local file system. */
+/* Writes the line by one write(2), so that a kill does not leave half a line on a local file
+ * system. */
 static int write_line(struct recorder *r, const json_t *line, char why[RECORDING_WHY])
 {
 	char *text = allocated(json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)));
@@ -256,8 +256,9 @@ json_t *recorded_process_json(const struct recorded_process *process)
 		known ? json_null() : json_string(process->unknown), "queues", queues);
 }
 
-/* Writes the raw text to a new file if it has changed. *name: the file name for the index; JSON
- * null without a text. */
+/* Writes the raw text to a new file if it differs from the text before. Sets *name, for the index,
+ * to the name of the file that has this text, or to JSON null if `text` is NULL. Returns 0 or a
+ * negative errno. */
 static int keep_raw(struct recorder *r, struct raw *raw, const char *text, json_t **name,
 		    char why[RECORDING_WHY])
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* A sample is sorted by key and merged in one pass into s->queue, which is sorted by key, too. */
+/* Updates the statistics by one sample after the other. Each sample is sorted by SAMPLING_KEY() and
+ * merged in one pass into s->queue, which is sorted by the same key. */
 #include "cli/record/sampling.h"
 
 #include <stdlib.h>
@@ -76,14 +77,15 @@ bool sampling_types_differ(const struct observe_value *a, const struct observe_v
 	return differ(a, b);
 }
 
-/* Replaces *known by *value, unless *value is not known. */
+/* Copies *value to *known if *value is known. */
 static void keep(struct observe_value *known, const struct observe_value *value)
 {
 	if (value->source != OBSERVE_NO_SOURCE)
 		*known = *value;
 }
 
-/* Updates the statistics of a queue that is present in this sample. */
+/* Updates the statistics `known` of a queue from its entry `queue` in this sample. If the node,
+ * type or ring has changed, the id now belongs to another queue, which is counted. */
 static void see(struct sampling *s, struct sampled_queue *known, const struct observe_queue *queue)
 {
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
@@ -196,8 +198,8 @@ void sampling_add(struct sampling *s, const struct observe_list *list, enum obse
 	bool names = unnamed == 0 || named > 0;
 	size_t count = named + unnamed;
 
-	/* A source without ids does not show whether the queues that another source has named are
-	 * still present. */
+	/* A source without ids does not show which of the queues with known ids are still present.
+	 * Their entries then stay as they are. */
 	if (names)
 		take_in(s, named);
 	/* The fingerprint is compared only if the number of queues without an id is the same, so
@@ -302,7 +304,7 @@ void sampling_ids(const struct sampling *s, FILE *out)
 	free(keys);
 }
 
-/* Prints the sources; if there are several, with the number of samples of each. */
+/* Prints the names of the sources. If there are several, each with its number of samples. */
 static void print_sources(const struct sampling *s, FILE *out)
 {
 	unsigned different = 0;

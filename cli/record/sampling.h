@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statistics of the queues of one process over a series of samples: how many queues there were,
- * which ids, in which share of the samples each one was present, and what this means for a caller
- * that wants to suspend them.
+ * which ids, in which share of the samples each one was present, and what this means for suspending
+ * them.
  *
  * A queue is identified by its KFD context and id. If an id appears again on another node, with
- * another type or with another ring, that is another queue, and counts as a change.
+ * another type or with another ring, it belongs to a different queue, and that counts as a change.
  *
  * Pure: no clock, and no I/O except to a FILE that the caller passes. Threads: one at a time.
  * Ownership: the caller zeroes a struct sampling once and frees it by sampling_free().
@@ -20,8 +20,9 @@
 #include "cli/output/fields.h"
 #include "kfd/gpu_name.h"
 
-/* Limit of the different queues that are tracked one by one. Further ones are counted in each
- * sample only. A process has at most 1024 queues at a time. */
+/* Most different queues (context and id) that are tracked one by one over all samples. Further
+ * queues count only in the number of queues of each sample. A process has at most 1024 queues at a
+ * time. */
 #define SAMPLING_QUEUES 16384u
 
 struct sampled_queue {
@@ -30,7 +31,7 @@ struct sampled_queue {
 	struct observe_value type, ring_bytes, ring_address; /* most recent values */
 	/* Samples in which the id was present. */
 	size_t seen;
-	size_t came; /* samples in which it was present, but not in the one before */
+	size_t came; /* samples with the id that follow a sample without it */
 	/* Samples in which the id belonged to another queue than before. */
 	size_t another;
 	bool here; /* present in the last sample that had ids */
@@ -38,8 +39,8 @@ struct sampled_queue {
 
 struct sampling {
 	size_t samples; /* samples in which a source knew the queues */
-	size_t unknown; /* samples in which no source did */
-	size_t named;	/* part of `samples` that had ids, or had no queue */
+	size_t unknown; /* samples in which no source knew the queues */
+	size_t named;	/* part of `samples` in which the ids were known, or no queue existed */
 	/* Lowest and highest number of queues in a sample, and the sum of all samples. */
 	size_t min, max;
 	uint64_t total;
@@ -55,7 +56,7 @@ struct sampling {
 	size_t now_unnamed;		 /* number of queues without an id */
 	enum observe_source last_source; /* OBSERVE_NO_SOURCE: no source knew the queues */
 	uint64_t fingerprint;		 /* sum of the hashes of the queues without an id */
-	/* Changes of the last sample: SAMPLING_KEYs, sorted. */
+	/* Queues that came or went in the last sample: SAMPLING_KEYs, sorted. */
 	uint64_t *came, *gone;
 	size_t came_count, gone_count;
 	bool changed;
@@ -69,10 +70,11 @@ struct sampling {
  * the queues, and `list` is not read. */
 void sampling_add(struct sampling *sampling, const struct observe_list *list,
 		  enum observe_source source);
-/* Returns true if both types are known and not the same. sysfs reports AQL and PM4 queues alike, as
- * compute, which differs from neither. */
+/* Returns true if both types are known and differ. The type "compute" does not differ from AQL and
+ * PM4, because sysfs reports both as "compute". */
 bool sampling_types_differ(const struct observe_value *a, const struct observe_value *b);
-/* Returns the share of the samples with known ids in which the queue was present; NULL: 0. */
+/* Returns the share of the samples in which the queue was present, 0 to 1, among the samples with
+ * known ids; 0 if `queue` is NULL. */
 double sampling_share(const struct sampling *sampling, const struct sampled_queue *queue);
 /* Frees the statistics, which can then be used again. */
 void sampling_free(struct sampling *sampling);
@@ -83,7 +85,7 @@ enum sampling_verdict {
 	SAMPLING_UNNAMED,  /* queues, but none with an id */
 	SAMPLING_ONCE,	   /* a single sample, which cannot show stability */
 	SAMPLING_STABLE,   /* the same queues in each sample */
-	SAMPLING_CHANGING, /* other queues in some samples */
+	SAMPLING_CHANGING, /* the queues differ between samples */
 	SAMPLING_VERDICTS
 };
 /* Returns the verdict on all samples so far. */
@@ -104,10 +106,10 @@ void sampling_table(const struct sampling *sampling, const struct gpu_name *gpus
 		    FILE *out);
 /* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json). */
 json_t *sampling_json(const struct sampling *sampling);
-/* JSON fields of the statistics, with and without the queues, and of a queue. */
+/* JSON fields: of the statistics with the queues, of the statistics without them, of a queue. */
 extern const struct field fields_sampled[], fields_sampled_basics[], fields_sampled_queue[];
-/* Writes one sentence for the user about what the statistics mean for preemption. `whose`: the pid
- * or name by which a kfdsched command would name the process. Returns `text`. */
+/* Writes one sentence for the user to `text`: what the statistics mean for preemption. `whose`: the
+ * pid or name by which a kfdsched command would name the process. Returns `text`. */
 #define SAMPLING_MEANING 512
 const char *sampling_meaning(const struct sampling *sampling, const char *whose,
 			     char text[static SAMPLING_MEANING]);

@@ -20,10 +20,11 @@
 #define PATTERN 256
 #define COMMAND 120	 /* longest command in a line, in bytes */
 #define LINES_AT_MOST 8u /* lines about processes that use a GPU already */
-/* Limit of processes monitored at the same time. The search is a task, too. */
+/* Most processes that are monitored at the same time. One of the SAMPLE_TASKS tasks is the search
+ * for new processes. */
 #define MONITORS (SAMPLE_TASKS - 1)
 
-/* A process that has used a GPU before. */
+/* A process that is not new, because it was found before. */
 struct known_process {
 	pid_t pid;
 	uint64_t started;
@@ -32,7 +33,7 @@ struct known_process {
 struct watch_state {
 	/* Command line. */
 	const char *container, *socket;
-	char pattern[PATTERN]; /* for fnmatch(3), on the command; empty: any */
+	char pattern[PATTERN]; /* for fnmatch(3), against command line and name; empty: any */
 	int pid;	       /* 0: any */
 	bool all, json;
 	double timeout_s, interval_us, seconds;
@@ -72,7 +73,7 @@ static bool is_meant(const struct watch_state *w, const struct process_identity 
 	       fnmatch(w->pattern, identity->comm, 0) == 0;
 }
 
-/* Lists the processes that use a GPU. Returns NULL after one line on stderr on an error. */
+/* Returns the processes that use a GPU, or NULL after one line on stderr. */
 static const struct snapshot *read_processes(struct watch_state *w)
 {
 	const struct snapshot_request request = {
@@ -81,8 +82,9 @@ static const struct snapshot *read_processes(struct watch_state *w)
 	return select_read(&cmd_watch, w->reader, &request);
 }
 
-/* Remembers the processes that use a GPU already, so that they are not reported as new. A process
- * that --pid names is not remembered: it is wanted even if it uses a GPU already. */
+/* Remembers the processes that use a GPU already, so that they are not reported as new. With --pid
+ * none is remembered, because the named process is monitored even if it uses a GPU already. Returns
+ * CLI_GO_ON or CLI_FAILED. */
 static int begin(struct watch_state *w)
 {
 	const struct snapshot *snapshot = read_processes(w);
@@ -165,7 +167,8 @@ static void follow(struct watch_state *w, struct process_identity *identity)
 	monitor_open(&cmd_watch, &options, &w->loop);
 }
 
-/* Looks for new GPU processes and monitors them. Returns CLI_GO_ON or CLI_FAILED. */
+/* Searches for GPU processes that are new, and begins to monitor them. Returns CLI_GO_ON or
+ * CLI_FAILED. */
 static int inspect(struct watch_state *w)
 {
 	const struct snapshot *snapshot;
@@ -196,8 +199,8 @@ static int inspect(struct watch_state *w)
 
 /* ---- main loop ---- */
 
-/* Looks for new processes until one was found, with --all until the timeout is over, or until the
- * process that --pid names has ended. */
+/* Searches once, at each interval until the timeout. Ends the search after an error, or when the
+ * process that --pid names has ended. Without --all, follow() ends it at the first new process. */
 static void search(void *context)
 {
 	struct watch_state *w = context;
@@ -231,8 +234,8 @@ static int is_unused(const struct watch_state *w)
 			  stop_requested() ? "" : ": use a longer --timeout");
 }
 
-/* Searches at the interval, shortened so that the last search is at the timeout, and samples the
- * monitors until all of them have ended. Returns the exit code. */
+/* Searches for processes until the timeout, and runs the monitors until all of them have ended. The
+ * search interval is shortened so that the last search is at the timeout. Returns the exit code. */
 static int run_loop(struct watch_state *w)
 {
 	double searches = ceil(w->timeout_s * 1e6 / w->interval_us);

@@ -38,7 +38,8 @@ int child_output_start(struct child_output *s, char *const *argv, int stdout_fil
 {
 	const struct child_program program = {
 		.argv = (const char *const *)argv,
-		/* A background process group that reads from the terminal is stopped by SIGTTIN. */
+		/* If stdin is a terminal, the command gets /dev/null, because a background process
+		 * group that reads from the terminal is stopped by SIGTTIN. */
 		.stdio = {isatty(STDIN_FILENO) ? CHILD_NULL : STDIN_FILENO, CHILD_PIPE, CHILD_PIPE},
 		.death_signal = SIGTERM,
 		.leads_group = true,
@@ -61,7 +62,7 @@ int child_output_start(struct child_output *s, char *const *argv, int stdout_fil
 	return s->pid;
 }
 
-/* Writes a whole text to `fd`. Returns false if nothing more can be written to it. */
+/* Writes the whole text to `fd`. Returns false if nothing can be written to `fd` any more. */
 static bool write_whole(int fd, const char *text, size_t bytes)
 {
 	while (bytes > 0) {
@@ -70,8 +71,8 @@ static bool write_whole(int fd, const char *text, size_t bytes)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			/* A reader that does not read for a second loses the rest of this text,
-			 * because the command must not be blocked for longer. */
+			/* If the reader of `fd` does not read for a second, it loses the rest of
+			 * this text, because the command must not be blocked for longer. */
 			if (poll_one_ns(fd, POLLOUT, wait_end_ms(1000)) > 0)
 				continue;
 			return true;
@@ -84,13 +85,15 @@ static bool write_whole(int fd, const char *text, size_t bytes)
 	return true;
 }
 
-/* Copies the output that the command has written so far to the file and to the forwarding fd. */
+/* Reads what the command has written to this stream so far, and copies it to stream->file and to
+ * stream->to. */
 static void take(struct child_output *s, struct child_stream *stream)
 {
 	char text[65536];
 	ssize_t n;
 
-	/* Limited, because a command that writes without a pause must not delay the samples. */
+	/* The number of reads is limited, because a command that writes without a pause must not
+	 * delay the samples. */
 	for (unsigned i = 0; i < 16 && stream->from >= 0; i++) {
 		n = read(stream->from, text, sizeof(text));
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -119,8 +122,8 @@ static void reap(struct child_output *s)
 	while (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid > 0) {
 		int status = 0;
 
-		/* Kill the group while its leader is still a zombie: until it is reaped, no other
-		 * group can get the same number. */
+		/* Kill the group while its leader is still a zombie. After the leader is reaped,
+		 * another group could get the same number. */
 		if (s->stopping && child.si_pid == s->pid)
 			kill(-s->pid, SIGKILL);
 		if (waitpid(child.si_pid, &status, 0) == s->pid) {
@@ -152,9 +155,9 @@ bool child_output_wait(struct child_output *s, uint64_t until_ns)
 	return true;
 }
 
-/* Waits until the members of the group, which were killed, are gone: until then they would be
- * counted as processes that outlive the command. The time is limited, because zombies count as
- * members, and an init process that reaps no children keeps them for ever. */
+/* Waits until all processes of the killed group are gone. Before that, they would be counted as
+ * processes that outlive the command. The time is limited, because zombies count as members, and an
+ * init process that reaps no children keeps them for ever. */
 static void wait_for_group(const struct child_output *s)
 {
 	uint64_t end = clock_ns() + DIE_NS;
@@ -195,8 +198,8 @@ void child_output_finish(struct child_output *s)
 	struct child_stream *streams[] = {&s->out, &s->err};
 
 	for (unsigned i = 0; i < 2; i++) {
-		/* What a process that stays behind writes later is not output of the command, so
-		 * read only what is there now. */
+		/* Read only what is in the pipe now. What processes that outlive the command write
+		 * later is not output of the command. */
 		for (unsigned n = 0; n < 64 && streams[i]->from >= 0; n++) {
 			if (poll_now(streams[i]->from, POLLIN) <= 0)
 				break;
@@ -214,7 +217,7 @@ void child_output_finish(struct child_output *s)
 
 struct proc_entry {
 	pid_t pid, parent;
-	bool zombie, ours; /* ours: a descendant, as found so far */
+	bool zombie, ours; /* ours: already found to be a descendant */
 };
 
 /* Reads pid, parent and state of one process. Returns false if the name is no pid, or if the
@@ -239,8 +242,8 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Returns true if the parent is `root` or a descendant that was found already. `list` is sorted by
- * pid. */
+/* Returns true if the parent of `e` is `root` or a descendant of `root` that was found already.
+ * `list` is sorted by pid. */
 static bool has_our_parent(const struct proc_entry *list, size_t n, pid_t root,
 			   const struct proc_entry *e)
 {

@@ -33,13 +33,14 @@ struct child_output {
 	bool stopping;
 };
 
-/* Starts `argv`, looked up in PATH. Takes ownership of the two files, also on an error. The output
- * is forwarded to `stdout_to` and `stderr_to`. Returns 0, or a negative errno if the command could
- * not be started (-ENOENT, -EACCES, ...). */
+/* Starts the command `argv`, found by PATH. Its output is copied to the two files and forwarded to
+ * the fds `stdout_to` and `stderr_to`. Takes ownership of the two files, also on an error. Returns
+ * 0, or a negative errno if the command could not be started (-ENOENT, -EACCES, ...). */
 int child_output_start(struct child_output *output, char *const *argv, int stdout_file,
 		       int stderr_file, int stdout_to, int stderr_to);
-/* Reads output and reaps children until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns
- * true, earlier, when the command has ended or stop_requested() is true. */
+/* Copies output and reaps children. Returns true as soon as the command has ended or
+ * stop_requested() is true; false at the time `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no
+ * limit). */
 bool child_output_wait(struct child_output *output, uint64_t until_ns);
 /* Sends SIGTERM to the process group, and SIGKILL when the command has ended or after five seconds.
  * Returns when the whole group is gone, or two seconds after the end of the command. */
@@ -48,10 +49,10 @@ void child_output_stop(struct child_output *output);
  * all other fds. */
 void child_output_finish(struct child_output *output);
 
-/* Finds the processes that a process has started, and those that they have started, in /proc as it
- * is now. A process whose parent has ended is found too if `root` is its subreaper (prctl(2)).
- * Writes the pids of all descendants of `root` to `out`, ascending, at most `max`, without `root`
- * itself, zombies and threads. Returns how many were written, or a negative errno. */
+/* Finds the descendants of process `root` in /proc: its children, their children, and so on. A
+ * process whose parent has ended is found, too, if `root` is its subreaper (prctl(2)). Writes their
+ * pids to `out`, ascending, at most `max`, without `root` itself, zombies and threads. Returns how
+ * many were written, or a negative errno. */
 int descendants_of(pid_t root, pid_t *out, size_t max);
 
 #endif

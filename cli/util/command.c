@@ -131,8 +131,9 @@ int cli_beside(const char *name, char path[PATH_MAX])
 		char tried[2 * PATH_MAX];
 
 		snprintf(tried, sizeof(tried), "%s%s%s", self, dirs[i], name);
-		/* Resolved, because a process that inherits the path may change its directory, and
-		 * because "bin/../lib" is hard to read in the environment of a process. */
+		/* The path is made absolute, because a process that inherits it may change its
+		 * directory, and because "bin/../lib" is hard to read in the environment of a
+		 * process. */
 		if (realpath(tried, path))
 			return 0;
 	}

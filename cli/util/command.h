@@ -38,8 +38,8 @@ struct cli_command {
 
 /* Prints the command's help on stdout. Returns CLI_DONE. */
 int cli_help(const struct cli_command *cmd);
-/* Prints one line on stdout. Characters that a terminal would interpret or hide become '?',
- * because names in the text are chosen by other users; the same in the functions below. */
+/* Prints one line on stdout. Characters that a terminal would interpret or hide become '?', because
+ * names in the text are chosen by other users. The functions below do the same. */
 void cli_print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line on stderr: what is wrong with the arguments, and the usage. Returns
  * CLI_USAGE. */
@@ -58,12 +58,12 @@ void cli_warn_session(const struct cli_command *cmd, int pid);
 /* Returns the exit code for `status`, which waitpid(2) has filled; 128 + N if signal N ended
  * the process. */
 int cli_exit_code(int status);
-/* Parses a process id. Returns 0 if `text` is none. */
+/* Parses a process id. Returns 0 if `text` is not a process id. */
 int cli_pid(const char *text);
 
-/* Checks that a file can be written, because an error after the measurement would lose its result;
- * a file that did not exist is removed again. Returns CLI_DONE, or CLI_FAILED after one line on
- * stderr. */
+/* Checks before a measurement that the file for its result can be written, because the result would
+ * be lost otherwise. Creates a file that does not exist, and removes it again. Returns CLI_DONE, or
+ * CLI_FAILED after one line on stderr. */
 int cli_check_output(const struct cli_command *cmd, const char *path);
 /* Closes a file that was opened for writing. file NULL: opening it has failed, with errno. Returns
  * CLI_DONE; or CLI_FAILED, after one line on stderr, if the file is not complete. */
@@ -72,19 +72,21 @@ int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file
 /* Finds the absolute path of another binary of this build: in the directory of kfdsched, or in
  * ../lib (libraries of an installed kfdsched). Returns 0, or -ENOENT if it is in neither. */
 int cli_beside(const char *name, char path[PATH_MAX]);
-/* Finds a program as cli_beside() does. shim: it is libkfdshim.so, whose path must have no blank or
- * colon for LD_PRELOAD. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
+/* Finds a program as cli_beside() does. `shim`: the program is libkfdshim.so, whose path must not
+ * contain a blank or colon, because LD_PRELOAD cannot contain it then. Returns CLI_DONE, or
+ * CLI_FAILED after one line on stderr. */
 int cli_need(const struct cli_command *cmd, const char *name, bool shim, char path[PATH_MAX]);
 /*
- * Returns LD_PRELOAD for a program that is to be started, "LD_PRELOAD=..." as for putenv(3): that
- * of this process without any libkfdshim.so, with `shim` (from cli_need(); NULL: nothing) before
- * the remaining libraries; "LD_PRELOAD", which removes the variable, if it would be empty. Freed by
- * the caller.
+ * Returns the LD_PRELOAD setting for a program that is to be started, in the form for putenv(3):
+ * "LD_PRELOAD=", then `shim` (from cli_need(); NULL: nothing), then the libraries in LD_PRELOAD of
+ * this process, except libkfdshim.so. Without any library it is "LD_PRELOAD", which removes the
+ * variable. The caller frees it.
  */
 char *cli_preload(const char *shim);
 /* Returns the directory for temporary files. */
 const char *cli_temporary(void);
-/* Removes a directory with all that is in it; "": nothing. Prints what it cannot remove. */
+/* Removes a directory and all that is in it; does nothing if `path` is "". Prints on stderr what
+ * cannot be removed. */
 void cli_remove(const char *path);
 
 #endif

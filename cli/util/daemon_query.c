@@ -16,8 +16,9 @@ const char *query_socket(void)
 	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
 }
 
-/* Queries the daemon's state: of process `pid`, of all processes (pid 0), or with `summary` of all
- * in brief. Prints an error as one line if `cmd` is not NULL. Returns 0 or a negative errno. */
+/* Queries the daemon's state: of process `pid`, of all processes if `pid` is 0, or, if `summary` is
+ * true, of all processes in brief. Prints one line after an error, unless `cmd` is NULL. Returns 0
+ * or a negative errno. */
 static int query(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 		 json_t **out)
 {
@@ -45,7 +46,7 @@ int query_daemon(const char *socket, int pid, json_t **out)
 
 int daemon_query_number(const char *socket, int pid)
 {
-	/* true: the daemon counts in another pid namespace than this process. */
+	/* True if the daemon's pids are those of another pid namespace than this process has. */
 	bool otherwise = source_daemon_counts_otherwise(socket);
 	json_int_t number;
 	json_t *status;

@@ -15,9 +15,9 @@
 /* Returns the path of the daemon's socket: KFDSHIM_SOCKET, or the default. */
 const char *query_socket(void);
 /*
- * Queries the daemon's state as JSON (docs/reference/status.md). `pid`: a process, as numbered in
- * the daemon's pid namespace (daemon_query_number()), of which all that the daemon knows is
- * returned; 0: the state of all clients.
+ * Queries the daemon's state as JSON (docs/reference/status.md). `pid`: a process, by its pid in
+ * the daemon's pid namespace (daemon_query_number()); then the reply has all that the daemon knows
+ * about this process. `pid` 0: the state of all clients.
  * Returns 0 with *out set, or with *out NULL
  *   -ENOENT, -ECONNREFUSED  there is no daemon at `socket`
  *   -EPROTO                 the reply could not be parsed
@@ -26,14 +26,14 @@ const char *query_socket(void);
  *   others                  the error with which the daemon refused
  */
 int query_daemon(const char *socket, int pid, json_t **out);
-/* Queries the daemon as query_daemon() does. summary: of all clients, with the number of queues per
- * node (`queue_counts`) instead of the queues. Returns CLI_GO_ON; after an error prints one line
- * that says why, and returns the exit code. */
+/* Queries the daemon as query_daemon() does. If `summary` is true, the reply is about all clients
+ * and has the number of queues per node (`queue_counts`) instead of the queues. Returns CLI_GO_ON,
+ * or CLI_FAILED after one line on stderr. */
 int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 			json_t **out);
-/* Returns the daemon's pid of process `pid` of the caller's pid namespace: the pids differ if the
- * daemon runs in another one. If the daemon knows a process, commands act on it only through the
- * daemon. Returns 0 if no daemon replies, or if it does not know the process. */
+/* Returns the pid that process `pid` has in the daemon's pid namespace, which can differ from that
+ * of the caller. Returns 0 if no daemon replies, or if the daemon does not know the process. If it
+ * knows the process, commands act on it only through the daemon. */
 int daemon_query_number(const char *socket, int pid);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Formats an event of the daemon (docs/reference/events.md, kfdsched events) as a sentence. Control
- * characters in names become '?', and GPUs have the names of this machine's (gpus.h).
+ * characters in names become '?'. GPUs are shown by the names that they have on this machine
+ * (gpus.h).
  * Threads: none.
  */
 #ifndef KFDSHIM_CLI_UTIL_EVENT_TEXT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPUs with the names that users know them by (kfd/gpu_name.h), for all commands. The
- * list of this machine is read once, at the first call, and kept until the process ends.
+ * The names by which users know GPUs (kfd/gpu_name.h), for all commands. The list of this machine
+ * is read once, at the first call, and kept until the process ends.
  * Threads: none.
  */
 #ifndef KFDSHIM_CLI_UTIL_GPUS_H
@@ -23,8 +23,8 @@ const struct gpu_name *gpus_name(uint32_t gpu_id);
 const char *gpus_short(char text[static GPU_NAME_SHORT], uint32_t gpu_id);
 /* Returns the gpu_id that `word` means, by the rules of gpu_name_find(); 0: no GPU, or several. */
 uint32_t gpus_find(const char *word);
-/* Format a cell for the GPU that the row has as "gpu_id": its index, its long name, its short name;
- * "-" if the cell is not known here. */
+/* Return the text of a table cell about the GPU whose id the row has as "gpu_id": its index, its
+ * long name, or its short name; "-" if that is not known. */
 const char *gpus_index_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_name_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_short_cell(char text[FIELD_CELL], const json_t *row);
@@ -34,18 +34,20 @@ json_t *gpus_json(void);
 
 /* ---- GPUs of any machine ---- */
 
-/* gpus_set_text() stores the short name of a GPU under "GPU" in the row of a table;
- * gpus_text_cell() returns it as the text of the cell. */
+/* gpus_set_text() stores the short name of a GPU under "GPU" in the row of a table.
+ * gpus_text_cell() returns the text stored there, for the cell. */
 void gpus_set_text(json_t *row, const struct gpu_name *names, size_t n, uint32_t gpu_id);
 const char *gpus_text_cell(char text[FIELD_CELL], const json_t *row);
 /* Returns the names of one GPU as a JSON object, owned by the caller. */
 json_t *gpus_entry(const struct gpu_name *name);
 /* Returns a list of GPUs as a JSON array, owned by the caller. */
 json_t *gpus_list(const struct gpu_name *names, size_t n);
-/* Adds the names of a GPU to `object`, which has its gpu_id; each is null if `name` is NULL. */
+/* Adds the names of a GPU to `object`, which already has the gpu_id. Each is null if `name` is
+ * NULL. */
 void gpus_add(json_t *object, const struct gpu_name *name);
-/* Reads what gpus_entry() or gpus_add() has written. The JSON can come from anywhere: control
- * characters become '?', and texts are cut. Returns false if `entry` names no GPU. */
+/* Reads the names of a GPU that gpus_entry() or gpus_add() has written. The JSON can come from
+ * anywhere: control characters become '?', and texts are cut. Returns false if `entry` has no valid
+ * gpu_id or index. */
 bool gpus_read(const json_t *entry, struct gpu_name *out);
 
 #endif

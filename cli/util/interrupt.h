@@ -5,9 +5,9 @@
  * once.
  *
  * Threads: stop_begin() is called by the first thread, before there are others. Ownership: the
- * handlers stay installed until the process ends; nothing is freed. A child has none of them
- * (common/child.h). If it calls stop_begin() again, it shares the request to stop: a signal to the
- * parent or to any such child stops all of them.
+ * handlers stay installed until the process ends; nothing is freed. A child process starts without
+ * the handlers (common/child.h). If a child calls stop_begin(), it shares the request to stop with
+ * its parent: a signal to the parent or to any such child stops all of them.
  */
 #ifndef KFDSHIM_CLI_UTIL_INTERRUPT_H
 #define KFDSHIM_CLI_UTIL_INTERRUPT_H

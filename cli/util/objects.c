@@ -65,7 +65,8 @@ static json_t *result_reason(const void *row)
 	return result->error ? json_string(result->why) : json_null();
 }
 
-/* Formats the id of a queue; of a queue of a secondary KFD context as CONTEXT.QUEUE. */
+/* Formats the id of a queue. If the queue belongs to a secondary KFD context, formats it as
+ * CONTEXT.QUEUE. */
 static const char *queue_cell(char text[FIELD_CELL], const json_t *queue)
 {
 	const json_t *id = json_object_get(queue, "id");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects that the JSON of several commands has (cli/output/fields.h). Threads: none.
+ * Fields of the objects that the JSON of several commands has (cli/output/fields.h). Threads: none.
  */
 #ifndef KFDSHIM_CLI_UTIL_OBJECTS_H
 #define KFDSHIM_CLI_UTIL_OBJECTS_H
@@ -8,7 +8,7 @@
 #include "cli/inspect/process.h"
 #include "cli/output/fields.h"
 
-/* Types, as lists of the allowed words, of fields that several objects have. */
+/* Types of fields that several objects have. Each type is a list of the allowed words. */
 #define FIELD_LEVELS "trap|self|gate|weight|observe"
 #define FIELD_ROLES "online|offline|seen"
 #define FIELD_SOURCES "daemon|shm|trap|sysfs|mqd|hqd|memory"
@@ -21,7 +21,7 @@
 	"packet_dispatch_register_invalid|packet_vendor_unsupported|preemption_error"
 
 extern const struct field fields_gpu[];		  /* struct gpu_name */
-extern const struct field fields_gpu_names[];	  /* the same without gpu_id, each can be null */
+extern const struct field fields_gpu_names[];	  /* names in struct gpu_name, each can be null */
 extern const struct field fields_node_policy[];	  /* from the daemon's status */
 extern const struct field fields_container[];	  /* struct container */
 extern const struct field fields_process[];	  /* struct process_identity */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Parses by getopt_long(3). The long option of entry i has the getopt result LONG_ONLY + i; short
- * options are found by their letter. Words are parsed afterwards, in their order. */
+/* Parses by getopt_long(3), which returns LONG_ONLY + i for the long option of entry i, and the
+ * letter for a short option. Words (positional arguments) are parsed afterwards, in their order. */
 #include "cli/util/parse_options.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "common/parse.h"
 
 #define OPTIONS 16    /* limit of the entries of a command, with --help */
-#define LONG_ONLY 256 /* getopt_long() result for options[0]; short options are below */
+#define LONG_ONLY 256 /* result of getopt_long() for options[0]; letters are below */
 #define HELP (LONG_ONLY + OPTIONS)
 #define CHOICES 128 /* size of the text that lists all choices */
 
@@ -155,7 +155,7 @@ static const char *choices(char text[CHOICES], const char *const *list)
 	return text;
 }
 
-/* Reports a value that is not accepted. Returns CLI_USAGE. */
+/* Reports on stderr a value that is not accepted. Returns CLI_USAGE. */
 static int refuse(const struct cli_command *cmd, const struct cli_option *option, const char *text)
 {
 	char list[CHOICES];
@@ -210,7 +210,8 @@ static void describe(const struct cli_option *options, char *letters, struct opt
 	strcpy(letters, "h");
 }
 
-/* Returns the value of an option that getopt_long(3) has just found; if it has none, `without`. */
+/* Returns the value of the option that getopt_long(3) has just found. If the option has no value,
+ * returns option->without. */
 static const char *value_of(const struct cli_option *option, char **argv)
 {
 	const char *next = argv[optind];
@@ -239,7 +240,7 @@ static int unknown(const struct cli_command *cmd, int found, char **argv)
 
 	if (found == ':')
 		return cli_usage(cmd, "%s needs a value", last);
-	/* Of short options in one word (-ab) optind can still point to that word, so
+	/* If several short options are in one word (-ab), optind can still point to that word. So
 	 * name the letter. */
 	if (optopt != 0 && optopt < LONG_ONLY)
 		return cli_usage(cmd, "unknown option -%c", optopt);

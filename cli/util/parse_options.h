@@ -61,8 +61,8 @@ struct cli_option {
 	unsigned is;		    /* value that VALUE_IS stores */
 	/* Value if the option is given without one; NULL: a value is required. */
 	const char *without;
-	/* With `without`: the value can also be the next argument, unless that begins with '-' and
-	 * has more characters. Only for a command without words. */
+	/* If `without` is set: the value can also be the next argument, unless that begins with '-'
+	 * and is not "-" alone. Only for a command that has no positional arguments. */
 	bool apart;
 	/* Parses `text` into *out. Returns 0, or a negative errno if the text is not valid. */
 	int (*read)(const char *text, void *out);
@@ -110,8 +110,8 @@ struct cli_option {
 
 /* Options and words that several commands have. */
 #define OPTION_JSON(INTO) .name = "json", .into.flag = (INTO)
-/* --json [FILE]: JSON into FILE, or without FILE on stdout, as in all other commands. INTO is then
- * "-". */
+/* Option --json [FILE]: the JSON is written to FILE. Without FILE *INTO is "-", and the JSON is
+ * written to stdout, as in all other commands. */
 #define OPTION_JSON_FILE(INTO)                                                                     \
 	.name = "json", .value = VALUE_TEXT, .into.text = (INTO), .without = "-", .apart = true
 #define OPTION_SOCKET(INTO) .name = "socket", .value = VALUE_SOCKET, .into.text = (INTO)
@@ -137,8 +137,8 @@ struct cli_option {
 int options_read(const struct cli_command *cmd, int argc, char **argv,
 		 const struct cli_option *options);
 /* As options_read(), for a command of kfdsched that is followed by a command to execute. Parsing
- * stops at the first word. *command points to the first word in argv, and the list ends with NULL
- * (*command is NULL if there is none); command[-1] is "--" if the user has typed it there. */
+ * stops at the first word. Sets *command to the remaining part of argv, which begins with this word
+ * and ends with NULL. If the user has typed "--" before the word, (*command)[-1] is "--". */
 int options_before_command(const struct cli_command *cmd, int argc, char **argv,
 			   const struct cli_option *options, char ***command);
 

@@ -14,7 +14,8 @@
 
 #define MOST_BYTES (1u << 20) /* most bytes that read_whole() returns */
 
-/* Opens the file whose path is printed from the format. Returns NULL with errno on error. */
+/* Opens the file whose path results from the printf format and its arguments. Returns NULL with
+ * errno on error. */
 static FILE *open_it(const char *format, va_list ap)
 {
 	char path[PATH_MAX];
@@ -26,8 +27,8 @@ static FILE *open_it(const char *format, va_list ap)
 	return fopen(path, "re");
 }
 
-/* Reads the first line of `file` and closes it. `file` NULL: opening it has failed, with errno.
- * Returns 0; -ENODATA for an empty file; or another negative errno. */
+/* Reads the first line of `file` and closes it. If `file` is NULL, opening it has failed, and errno
+ * has the reason. Returns 0; -ENODATA for an empty file; or another negative errno. */
 static int first_line(char *text, size_t size, FILE *file)
 {
 	char line[512];
@@ -85,8 +86,9 @@ int read_number(int64_t *out, const char *path, ...)
 	return rc ? rc : parse(out, text);
 }
 
-/* Finds the line that begins with `key`; *value points to the text behind the key, in `line`.
- * Closes the file. Returns 0, -ENODATA if there is no such line, or another negative errno. */
+/* Reads `file` up to the first line that begins with `key`, and closes it. *value then points to
+ * the text behind the key, in `line`. Returns 0, -ENODATA if there is no such line, or another
+ * negative errno. */
 static int find(char line[256], const char **value, const char *key, FILE *file)
 {
 	size_t length = strlen(key);

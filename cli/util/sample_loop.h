@@ -24,9 +24,10 @@ struct sample_task {
 	uint64_t next;			/* slot of the next sample */
 	uint64_t last;			/* last slot; UINT64_MAX: no limit */
 	uint64_t missed;		/* slots that were skipped */
-	bool over; /* no further sample: set by sample(), or after the last slot */
+	bool over; /* no further sample is taken; set by sample(), or after the last slot */
 	void (*sample)(void *context);
-	/* Called once, when the task is over or the loop ends. Returns an exit code. NULL: CLI_DONE */
+	/* Called once, when the task is over or the loop ends. Returns an exit code. NULL: the exit
+	 * code is CLI_DONE. */
 	int (*end)(void *context);
 	void *context; /* of both functions */
 };
@@ -41,13 +42,13 @@ struct sample_loop {
 	int code;      /* first exit code of a task that is not CLI_DONE */
 };
 
-/* Begins a task without a limit, whose first sample is due now. */
+/* Initializes a task that has no last slot, and whose first sample is due now. */
 void sample_task_begin(struct sample_task *task, double interval_us, void (*sample)(void *context),
 		       void *context);
-/* Takes a sample now, and sets the slot of the next one. */
+/* Takes a sample now, and sets task->next to the next slot. */
 void sample_task_take(struct sample_task *task);
-/* Takes the samples that are due, and waits for the next, until no task is left or wait() returns
- * true; then ends the tasks that are left. Returns loop->code. */
+/* Takes the samples that are due, and waits for the next ones, until no task is left or wait()
+ * returns true. Then ends the tasks that are left. Returns loop->code. */
 int sample_loop_run(struct sample_loop *loop);
 
 #endif

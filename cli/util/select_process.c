@@ -159,8 +159,8 @@ int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_
 		return cli_failed(cmd, "process %d: %s", (int)pid,
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
 	code = select_process(cmd, pid, &identity);
-	/* `identity` was read by pid. It describes the pinned process if that process is
-	 * still alive now. */
+	/* `identity` was read by pid. It is that of the process of the pidfd only if this process
+	 * is still alive now. */
 	if (code == CLI_GO_ON && identity.state == 'Z')
 		code = cli_failed(cmd,
 				  "process %d (%s): its first thread, which would be traced, has "

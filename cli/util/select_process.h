@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks and pins the process that a command names, and reports why processes cannot be read.
+ * Checks the process that a command names, opens a pidfd for it, and reports why processes cannot
+ * be read.
  *
  * The functions that return CLI_FAILED or CLI_IMPOSSIBLE have reported the reason in one line on
  * stderr.
@@ -16,13 +17,13 @@
 /* Reads a snapshot. Returns NULL after one line on stderr if the processes cannot be listed. */
 const struct snapshot *select_read(const struct cli_command *cmd, struct snapshot_reader *reader,
 				   const struct snapshot_request *request);
-/* Reports on stderr for how many processes only root can find out whether they use a GPU. Prints
- * nothing if there are none. */
+/* Prints on stderr the number of processes whose GPU use only root can see. Prints nothing if there
+ * are none. */
 void select_warn_hidden(const struct cli_command *cmd, const struct snapshot *snapshot);
 
-/* Reads process `pid`. Returns CLI_GO_ON, or CLI_FAILED if the process cannot have queues: it does
- * not exist, or it is a thread, a kernel thread, or a zombie. A process whose first thread alone
- * has ended is CLI_GO_ON. */
+/* Reads the identity of process `pid`. Returns CLI_GO_ON, or CLI_FAILED if the process cannot have
+ * queues: it does not exist, or it is a thread, a kernel thread, or a zombie. Returns CLI_GO_ON
+ * also if only the first thread of the process has ended. */
 int select_process(const struct cli_command *cmd, pid_t pid, struct process_identity *out);
 
 /* Checks that an AMD GPU exists here (/dev/kfd or the driver's sysfs directory). Returns CLI_DONE
@@ -37,8 +38,8 @@ int select_needs_list(const struct cli_command *cmd, const char *socket);
 int select_no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names);
 
-/* Reports that no source has listed a queue of the process, with the reasons of the sources up to
- * `last`. */
+/* Reports on stderr that no source has listed a queue of the process, with the reason of each
+ * source from the daemon to `last`. */
 void select_no_queues(const struct cli_command *cmd, const struct process_identity *identity,
 		      const struct observation *seen, enum observe_source last);
 
@@ -61,15 +62,16 @@ struct target_process {
 	char name[sizeof(((struct process_identity *)0)->comm)]; /* control characters replaced */
 };
 
-/* Opens the process `pid`. Returns CLI_GO_ON, and target_close() closes it; or CLI_FAILED after one
- * line on stderr if there is no such process, or if it is a thread, a kernel thread, a zombie, or a
- * process whose first thread has ended (a tracer needs the first thread). */
+/* Opens the process `pid`. Returns CLI_GO_ON, after which the caller has to call target_close(); or
+ * CLI_FAILED after one line on stderr if there is no such process, or if it is a thread, a kernel
+ * thread, a zombie, or a process whose first thread has ended (a tracer needs the first thread). */
 int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_process *out);
 /* Closes the pidfd. */
 void target_close(struct target_process *target);
-/* Returns true as soon as the process begins to release its resources at its end. From then on the
- * driver ends the debug sessions on it (kfd_process_notifier_release), and kfdschedd the holds that
- * control requests have placed on it (leases), whereas the pidfd reports the end only later. */
+/* Returns true as soon as the process begins to release its resources at its end. From then on, the
+ * driver ends the debug sessions on it (kfd_process_notifier_release), and kfdschedd ends the
+ * leases on it (holds that control requests have placed). The pidfd alone reports the end only
+ * later. */
 bool target_has_ended(const struct target_process *target);
 
 #endif

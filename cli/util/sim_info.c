@@ -7,7 +7,8 @@
 
 #include "common/json_util.h"
 
-/* Fills *out. Returns 0, or -EINVAL if a key is missing or a value is out of range. */
+/* Reads the values of the file into *out. Returns 0, or -EINVAL if a key is missing or a value is
+ * out of range. */
 static int decode(json_t *root, struct simulation *out)
 {
 	const char *profile, *kernel = "";

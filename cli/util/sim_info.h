@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads what kfdsim reports about its GPU (docs/reference/kfdsim-files.md, simulation.json): time
- * scale, costs, and what was charged since the simulation began.
+ * scale, costs of operations, and how many operations there were since the simulation began and how
+ * long they took.
  *
  * Units as in the file: costs in model time, doorbell delay in wall time. Threads: none.
  */
@@ -15,7 +16,7 @@
 
 /* If this file does not exist, the GPU is real. */
 #define SIMULATION_PATH "/sys/class/kfd/kfd/simulation.json"
-/* Longest delay between a change and the file that contains it. */
+/* Longest delay until a change of a value is in the file. */
 #define SIMULATION_LAG_MS 100
 
 struct simulation {

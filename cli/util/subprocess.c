@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * How a child with `sync` is synchronized: it gets --sync-fd R:W, writes one byte to W when it is
- * ready, and waits until it can read one from R (child_go()). If W is closed without a byte, the
- * child does not become ready.
+ * A child with child_spec.sync is synchronized as follows: it gets --sync-fd R:W, writes one byte
+ * to W when it is ready, and waits until it can read one from R (child_go()). If W is closed
+ * without a byte, the child is not ready and never will be.
  */
 #include "cli/util/subprocess.h"
 
@@ -61,7 +61,8 @@ int process_group_open(struct process_group *children)
 	return 0;
 }
 
-/* Copies at most `room` entries of a list that ends with NULL; NULL: none. Returns how many. */
+/* Copies at most `room` entries of the NULL-terminated list `from`, which can be NULL. Returns how
+ * many entries were copied. */
 static size_t copy(const char **to, size_t room, const char *const *from)
 {
 	size_t n = 0;
@@ -71,8 +72,8 @@ static size_t copy(const char **to, size_t room, const char *const *from)
 	return n;
 }
 
-/* Adds --sync-fd R:W to the arguments: the read end of `go` and the write end of `ready`, which the
- * child inherits. Returns 0 or a negative errno. */
+/* Creates two pipes, and adds --sync-fd R:W to the arguments: R is the read end of `go`, W is the
+ * write end of `ready`. The child inherits both. Returns 0 or a negative errno. */
 static int add_sync(const char **argv, char text[SYNC_TEXT], int ready[2], int go[2])
 {
 	if (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
@@ -124,7 +125,7 @@ struct subprocess *process_group_start(struct process_group *children,
 	return child;
 }
 
-/* Prints the line of the child that is in the buffer, prefixed with the child's name. */
+/* Prints the line in child->line, prefixed with the child's name, and empties the buffer. */
 static void repeat(struct subprocess *child)
 {
 	/* Programs begin their messages with their own name, which is also the last word of
@@ -164,8 +165,8 @@ static void listen_to(struct subprocess *child)
 	}
 }
 
-/* Notes that the child is ready, if it has written its byte. A closed pipe (EOF) means that it is
- * not. */
+/* Sets child->is_ready if the child has written its byte to the pipe. If the pipe was closed
+ * instead (EOF), the child will not become ready. */
 static void take_ready(struct subprocess *child)
 {
 	char byte;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The child processes of one measurement: starts them, forwards their messages, and ends them.
+ * Starts the child processes of one measurement, forwards their messages, and ends them.
  *
- * No child outlives the parent: each is a process group of its own, gets a signal from the
- * kernel when the parent dies, and is ended by its process id.
+ * No child outlives the parent: each is a process group of its own, gets a signal from the kernel
+ * when the parent dies, and is ended by its process id.
  *
  * While a process group (a set of children that end together) is open, SIGINT, SIGTERM, SIGHUP and
- * SIGCHLD are blocked and read in process_group_pump(), so that an interrupt is cleaned up on the
- * same path as an error. SIGPIPE is ignored from process_group_open() on.
+ * SIGCHLD are blocked and read in process_group_pump(). So an interrupted measurement is cleaned up
+ * by the same code as a failed one. SIGPIPE is ignored from process_group_open() on.
  *
  * One process group at a time. Threads: none. Errors: a negative errno; -EINTR: a signal (SIGINT,
  * SIGTERM, SIGHUP) stops the measurement.
@@ -33,7 +33,7 @@ struct subprocess {
 	int status;	 /* from waitpid(2); valid once ended */
 	int talk;	 /* pipe from its stderr; -1: closed */
 	int ready;	 /* pipe on which it reports that it is ready; -1: none, or done */
-	int go;		 /* pipe that makes it begin; -1: none, or done */
+	int go;		 /* pipe by which child_go() starts its work; -1: none, or done */
 	bool is_ready;	 /* it has written its byte */
 	char line[1024]; /* incomplete line of its stderr */
 	size_t used;	 /* bytes in `line` */
@@ -58,8 +58,8 @@ struct child_spec {
 
 /* Opens the process group: blocks the signals and makes `children` empty. Returns 0 or an error. */
 int process_group_open(struct process_group *children);
-/* Starts a child, whose name is copied. Returns the child, valid until process_group_empty(), or
- * NULL with errno (EMFILE: CHILDREN are there). */
+/* Starts a child. spec->name is copied. Returns the child, valid until process_group_empty(), or
+ * NULL with errno (EMFILE: there are already CHILDREN children). */
 struct subprocess *process_group_start(struct process_group *children,
 				       const struct child_spec *spec);
 /*
@@ -73,9 +73,9 @@ int child_go(struct subprocess *child);
 /* Writes how the child ended into `text`, "exited with 3" or "was ended by SIGSEGV", and returns
  * it. */
 const char *child_end_text(int status, char text[64]);
-/* Ends all children, the youngest first, and forgets them: sends SIGTERM, and after 3 s SIGKILL to
- * the child's group. A child that is still there 15 s later hangs in the driver and is left behind
- * with a message. */
+/* Ends all children, the youngest first, and removes them from the list. Sends SIGTERM to each
+ * child, and after 3 s SIGKILL to the child's group. A child that is still there 15 s later hangs
+ * in the driver; it is left behind with a message. */
 void process_group_empty(struct process_group *children);
 /* Empties the process group and restores the signal mask. */
 void process_group_close(struct process_group *children);
