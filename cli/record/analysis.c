@@ -261,7 +261,7 @@ static void keep_counts(struct analysis *a, const struct queue_sums *sums)
 
 /* ---- processes ---- */
 
-/* Finds the process by pid and start time, or adds it. */
+/* Returns the process with the pid and start time of `seen`; adds it if there is none. */
 static struct analysed_process *process_of(struct analysis *a, const struct recorded_process *seen)
 {
 	for (size_t i = a->count; i-- > 0;)
@@ -302,7 +302,8 @@ const struct analysed_queue *analysis_queue(const struct analysed_process *p, ui
 		       : NULL;
 }
 
-/* Finds the queue, or inserts it at its place in the order of context and id. */
+/* Returns the queue with the context and id of `seen`. Inserts it if there is none, so that the
+ * queues stay sorted by context and id. */
 static struct analysed_queue *queue_of(struct analysed_process *p, const struct observe_queue *seen)
 {
 	size_t low = place_of(p, SAMPLING_KEY(seen->context, seen->id));

@@ -110,7 +110,7 @@ struct analysed_node {
 
 /* Consecutive samples, merged into one point of the curve. */
 struct analysed_point {
-	double from, to; /* first and last sample; s since the recording began */
+	double from, to; /* times of first and last sample; s since the recording began */
 	size_t min, max; /* lowest and highest queue count of all processes together */
 };
 

@@ -101,7 +101,8 @@ static double y_of(double queues, double top)
 	return HEIGHT - BOTTOM - queues / top * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Writes the corners of the curve: a horizontal line from each point to the start of the next. */
+/* Writes the corners of the curve as SVG coordinates. The curve has a horizontal line from each
+ * point to the start of the next. */
 static void steps(const struct analysis *a, double top, FILE *out)
 {
 	for (size_t i = 0; i < a->points; i++) {

@@ -78,7 +78,7 @@ json_t *comparison_conclusion(const struct comparison *comparison, const char *a
 /* ---- output of the command (compare_output.c) ---- */
 
 struct side {
-	char name[128];	       /* directory, process or command, for messages */
+	char name[128];	       /* name in messages: the directory, process or command */
 	const char *dir;       /* directory of the recording; NULL: the side is a process */
 	int exit_code, signal; /* of the recorded command; -1: none, or not known */
 	struct process_identity process; /* pid 0: the side is a recording */

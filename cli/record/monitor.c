@@ -35,7 +35,7 @@ struct monitor {
 	struct recorder *recorder;
 	json_t *changes; /* with options.json: array of samples that differ from the one before */
 	char whose[16];	 /* pid as text */
-	char why[OBSERVE_WHY];	 /* why no source reported queues, when that happened last */
+	char why[OBSERVE_WHY];	 /* reason of the last sample in which no source reported queues */
 	int error;		 /* negative errno for the reason in `why` */
 	struct sample_task task; /* begins with the first sample */
 	uint64_t last_ns;	 /* time of the last sample */

@@ -52,7 +52,7 @@ int record_command(const struct record_options *options);
  */
 struct monitor_options {
 	pid_t pid;
-	double seconds;	    /* duration; 0: until the process ends, or a signal stops it */
+	double seconds;	    /* duration; 0: until the process ends or a signal to stop arrives */
 	double interval_us; /* between samples; > 0 */
 	unsigned sources;   /* mask of OBSERVE_BIT(); 0: chosen to suit the interval */
 	const char *socket; /* of the daemon; NULL: query_socket() */

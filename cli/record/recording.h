@@ -100,8 +100,9 @@ void recording_close(struct recording *recording); /* NULL is allowed */
 /* Reads the next sample into *sample. Lines that cannot be read are skipped and counted
  * (recording_damaged()). Returns false if there is no further sample. */
 bool recording_next(struct recording *recording, struct recorded_sample *sample);
-/* recording_head() returns the first line, recording_ended() the `end` object of the last line;
- * NULL before the last sample was read, or if the recording was not finished. Both are borrowed. */
+/* recording_head() returns the first line. recording_ended() returns the `end` object of the last
+ * line, or NULL if the last sample has not been read yet or the recording was not finished. Both
+ * results are borrowed. */
 const json_t *recording_head(const struct recording *recording);
 const json_t *recording_ended(const struct recording *recording);
 /* Returns how many of the lines read so far were damaged and therefore skipped. */
@@ -110,10 +111,10 @@ size_t recording_damaged(const struct recording *recording);
 json_t *recording_nodes(struct snapshot_reader *reader);
 
 /*
- * Returns the processes that use a GPU now, in the form that a recording has for its begin and its
- * end: an array of {"pid", "comm", "role"}, sorted by pid, with at most RECORDED_USERS entries. The
- * role is that of the daemon at `socket`; null if no daemon replies or if it does not know the
- * process. Returns JSON null if the processes cannot be listed.
+ * Returns the processes that use a GPU now, in the form in which a recording stores them at its
+ * begin and its end: an array of {"pid", "comm", "role"}, sorted by pid, with at most
+ * RECORDED_USERS entries. The role is that of the daemon at `socket`; null if no daemon replies or
+ * if it does not know the process. Returns JSON null if the processes cannot be listed.
  */
 #define RECORDED_USERS 1024
 json_t *gpu_users_now(const char *socket);

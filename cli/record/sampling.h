@@ -56,7 +56,8 @@ struct sampling {
 	size_t now_unnamed;		 /* number of queues without an id */
 	enum observe_source last_source; /* OBSERVE_NO_SOURCE: no source knew the queues */
 	uint64_t fingerprint;		 /* sum of the hashes of the queues without an id */
-	/* Queues that came or went in the last sample: SAMPLING_KEYs, sorted. */
+	/* Changes in the last sample, as sorted SAMPLING_KEYs. came: queues that are new. gone:
+	 * queues that were only in the sample before. */
 	uint64_t *came, *gone;
 	size_t came_count, gone_count;
 	bool changed;
@@ -73,8 +74,8 @@ void sampling_add(struct sampling *sampling, const struct observe_list *list,
 /* Returns true if both types are known and differ. The type "compute" does not differ from AQL and
  * PM4, because sysfs reports both as "compute". */
 bool sampling_types_differ(const struct observe_value *a, const struct observe_value *b);
-/* Returns the share of the samples in which the queue was present, 0 to 1, among the samples with
- * known ids; 0 if `queue` is NULL. */
+/* Returns in which share of the samples with known ids the queue was present, 0 to 1; 0 if `queue`
+ * is NULL. */
 double sampling_share(const struct sampling *sampling, const struct sampled_queue *queue);
 /* Frees the statistics, which can then be used again. */
 void sampling_free(struct sampling *sampling);

@@ -19,7 +19,7 @@
 #define INTERVAL_MIN_US 10e3
 #define PATTERN 256
 #define COMMAND 120	 /* longest command in a line, in bytes */
-#define LINES_AT_MOST 8u /* lines about processes that use a GPU already */
+#define LINES_AT_MOST 8u /* most lines about processes that use a GPU already */
 /* Most processes that are monitored at the same time. One of the SAMPLE_TASKS tasks is the search
  * for new processes. */
 #define MONITORS (SAMPLE_TASKS - 1)

@@ -18,7 +18,7 @@
 /* One stream of the command: stdout or stderr. */
 struct child_stream {
 	int from; /* read end of the command's pipe; -1: closed */
-	int file; /* copy of the output; -1: closed, or a write failed */
+	int file; /* fd of the file with a copy of the output; -1: closed, or a write failed */
 	int to;	  /* output is forwarded to this fd; -1: a write failed; not closed here */
 };
 

@@ -111,7 +111,7 @@ int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file
 	if (file && fflush(file) != 0)
 		error = errno;
 	else if (file && ferror(file))
-		error = EIO; /* the reason is not known any more */
+		error = EIO; /* errno of the failed write(2) is lost */
 	if (file && fclose(file) != 0 && !error)
 		error = errno;
 	return error ? cli_failed(cmd, "cannot write %s: %s", path, strerror(error)) : CLI_DONE;

@@ -65,8 +65,9 @@ int cli_pid(const char *text);
  * be lost otherwise. Creates a file that does not exist, and removes it again. Returns CLI_DONE, or
  * CLI_FAILED after one line on stderr. */
 int cli_check_output(const struct cli_command *cmd, const char *path);
-/* Closes a file that was opened for writing. file NULL: opening it has failed, with errno. Returns
- * CLI_DONE; or CLI_FAILED, after one line on stderr, if the file is not complete. */
+/* Closes a file that was opened for writing. If `file` is NULL, opening it has failed, and errno
+ * has the reason. Returns CLI_DONE; or CLI_FAILED, after one line on stderr, if the file is not
+ * complete. */
 int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file);
 
 /* Finds the absolute path of another binary of this build: in the directory of kfdsched, or in

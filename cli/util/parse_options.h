@@ -53,8 +53,8 @@ struct cli_option {
 	} value;
 	bool word;     /* a positional argument, not an option */
 	bool optional; /* of a word: it can be left out */
-	/* Completes the error message: "--NAME takes ..., not '...'"; of a word: "'...' is no
-	 * ...". */
+	/* Completes the error message: "--NAME takes ..., not '...'"; of a word: "'...' is not a
+	 * valid ...". */
 	const char *takes;
 	double least, most;
 	const char *const *choices; /* ends with NULL */
@@ -84,7 +84,7 @@ struct cli_option {
 #define OPTION_IS(NAME, INTO, CHOICE)                                                              \
 	.name = (NAME), .value = VALUE_IS, .into.choice = (INTO), .is = (CHOICE)
 #define OPTION_TEXT(NAME, INTO) .name = (NAME), .value = VALUE_TEXT, .into.text = (INTO)
-/* A text that is not empty and has at most MOST bytes. */
+/* Initializes an option whose value is a text that is not empty and has at most MOST bytes. */
 #define OPTION_NAME(NAME, INTO, MOST, TAKES)                                                       \
 	.name = (NAME), .value = VALUE_TEXT, .into.text = (INTO), .most = (MOST), .takes = (TAKES)
 /* For OPTION_TIME and OPTION_SECONDS *INTO, LEAST and MOST are in microseconds. */
@@ -136,9 +136,10 @@ struct cli_option {
  */
 int options_read(const struct cli_command *cmd, int argc, char **argv,
 		 const struct cli_option *options);
-/* As options_read(), for a command of kfdsched that is followed by a command to execute. Parsing
- * stops at the first word. Sets *command to the remaining part of argv, which begins with this word
- * and ends with NULL. If the user has typed "--" before the word, (*command)[-1] is "--". */
+/* Parses the command line like options_read(), but for a command of kfdsched that is followed by a
+ * command to execute. Parsing stops at the first word. Sets *command to the remaining part of argv,
+ * which begins with this word and ends with NULL. If the user has typed "--" before the word,
+ * (*command)[-1] is "--". */
 int options_before_command(const struct cli_command *cmd, int argc, char **argv,
 			   const struct cli_option *options, char ***command);
 

@@ -37,7 +37,7 @@ static int first_line(char *text, size_t size, FILE *file)
 		return -errno;
 	errno = 0;
 	bool got = fgets(line, sizeof(line), file);
-	int error = errno; /* the driver refuses read(), not open() */
+	int error = errno; /* a driver can refuse read() although open() has succeeded */
 
 	fclose(file);
 	if (!got)
