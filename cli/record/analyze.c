@@ -70,8 +70,8 @@ static bool has(const json_t *list, const json_t *process)
 	return false;
 }
 
-/* Adds a row for the process that shows whether it is in the list `begin` and in the list `end`;
- * null if that list is not known. */
+/* Adds a row for `process` to the table. Its cells show whether the process is in the list `begin`
+ * and in the list `end`; null if that list is not known. */
 static void add_row(json_t *rows, const json_t *process, const json_t *begin, const json_t *end)
 {
 	json_t *row = json_copy((json_t *)(uintptr_t)process);

@@ -65,7 +65,8 @@ static void print_more(json_t *list, const struct analysed_process *a, const cha
 		times, (unsigned long long)a->backlog.max, (unsigned long long)b->backlog.max);
 }
 
-/* Adds a sentence about a process whose backlog is known while that of its counterpart is not. */
+/* Adds a sentence about a process whose backlog is known, for a pair in which the backlog of the
+ * second process is not known. */
 static void print_alone(json_t *list, const struct analysed_process *p, const char *side)
 {
 	field_print(

@@ -119,7 +119,8 @@ static json_t *keys_json(const uint64_t *keys, size_t count)
 	return list;
 }
 
-/* Appends the last sample, which differs from the one before, to m->changes. */
+/* Appends the change in the last sample to m->changes: its time, number of queues, and the ids that
+ * are new or gone. */
 static void keep_change(struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;

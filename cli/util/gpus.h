@@ -21,7 +21,8 @@ const struct gpu_name *gpus_name(uint32_t gpu_id);
 /* Writes the short name of a GPU: "0", or "[GPU_ID]" if this machine has no such GPU. Returns
  * `text`. */
 const char *gpus_short(char text[static GPU_NAME_SHORT], uint32_t gpu_id);
-/* Returns the gpu_id that `word` means, by the rules of gpu_name_find(); 0: no GPU, or several. */
+/* Returns the gpu_id of the GPU that `word` names: a gpu_id, an index, a PCI address or a render
+ * node (gpu_name_find()). Returns 0 if no GPU or several GPUs match. */
 uint32_t gpus_find(const char *word);
 /* Return the text of a table cell about the GPU whose id the row has as "gpu_id": its index, its
  * long name, or its short name; "-" if that is not known. */

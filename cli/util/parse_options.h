@@ -87,7 +87,7 @@ struct cli_option {
 /* Initializes an option whose value is a text that is not empty and has at most MOST bytes. */
 #define OPTION_NAME(NAME, INTO, MOST, TAKES)                                                       \
 	.name = (NAME), .value = VALUE_TEXT, .into.text = (INTO), .most = (MOST), .takes = (TAKES)
-/* For OPTION_TIME and OPTION_SECONDS *INTO, LEAST and MOST are in microseconds. */
+/* OPTION_TIME and OPTION_SECONDS: *INTO, LEAST and MOST are in microseconds. */
 #define OPTION_TIME(NAME, INTO, LEAST, MOST, TAKES)                                                \
 	.name = (NAME), .value = VALUE_TIME, .into.us = (INTO), .least = (LEAST), .most = (MOST),  \
 	.takes = (TAKES)

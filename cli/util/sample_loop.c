@@ -19,7 +19,7 @@ void sample_task_begin(struct sample_task *task, double interval_us, void (*samp
 	};
 }
 
-/* Returns when the next sample is due; UINT64_MAX: never. */
+/* Returns the time at which the next sample is due; UINT64_MAX: never. */
 static uint64_t due(const struct sample_task *task)
 {
 	return task->over ? UINT64_MAX : task->began_ns + task->next * task->interval_ns;

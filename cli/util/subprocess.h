@@ -23,8 +23,8 @@
 #include "common/child.h"
 #include "common/nodes.h"
 
-#define CHILDREN                                                                                   \
-	(GPU_NODES_MAX + 1) /* a process on each GPU, or two sets of clients and a daemon */
+/* Most children at a time: a process on each GPU, or two sets of clients and a daemon. */
+#define CHILDREN (GPU_NODES_MAX + 1)
 
 struct subprocess {
 	char name[48]; /* prefix of its lines on stderr */
@@ -63,9 +63,9 @@ int process_group_open(struct process_group *children);
 struct subprocess *process_group_start(struct process_group *children,
 				       const struct child_spec *spec);
 /*
- * Waits up to timeout_ms for an event and handles all that have happened: prints lines that
- * children wrote to stderr, notes which are ready, and reaps those that have ended, together
- * with the rest of their process group. Returns 0, -EINTR or another error.
+ * Waits up to timeout_ms for an event and handles all events that have happened: prints lines that
+ * children wrote to stderr, sets is_ready of children that are ready, and reaps children that have
+ * ended, after it has killed the rest of their process groups. Returns 0, -EINTR or another error.
  */
 int process_group_pump(struct process_group *children, int timeout_ms);
 /* Makes a child that is ready begin its work. Returns 0 or an error. */
