@@ -29,7 +29,8 @@
 #include "cli/util/command.h"
 #include "cli/util/subprocess.h"
 
-/* Directory that the shims of arm peers create in arm_setup.directory (as XDG_RUNTIME_DIR). */
+/* Directory in which the shims of the arm "peers" (ARM_PEERS, no daemon) find each other. They create
+ * it in $XDG_RUNTIME_DIR, which the arm sets to arm_setup.directory. */
 #define ARM_PEERS_DIR "kfdshim"
 
 /* Arguments of arm_run(), all borrowed from the caller until it returns. */

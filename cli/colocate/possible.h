@@ -64,7 +64,7 @@ struct possible_costs {
 };
 
 struct possible {
-	double share;	       /* of the offline throughput alone, 0 to 1 */
+	double share; /* offline throughput, as a fraction of that without online work; 0 to 1 */
 	double p50_us, p99_us; /* latencies, nearest rank; NAN: no request was completed */
 	/* Number of suspends: one for each gap that was given to the offline process. */
 	uint64_t suspends;

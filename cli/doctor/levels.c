@@ -266,7 +266,8 @@ enum {
 static const struct need {
 	unsigned levels;
 	bool (*settles)(struct attempt *a); /* returns true if it has set the result of the level */
-	/* If settles() is NULL: the check, and the mildest verdict that prevents the level. */
+	/* Used if settles() is NULL: the levels are impossible if a finding of `check` has verdict
+	 * `from` or a worse one. */
 	enum doctor_check check;
 	enum doctor_verdict from;
 	bool (*applies)(const struct attempt *a); /* NULL: always */

@@ -31,7 +31,8 @@ static void copy_text(char *to, size_t size, const char *from)
 	trace_copy(to, size, from, strlen(from));
 }
 
-/* Sets nodes, duration, mark and cause of a suspend or resume. */
+/* Fills in what only the event of a suspend or resume has: the GPUs, the duration and, if the call
+ * succeeded, out->mark and the process that caused it. */
 static void take_suspension(const json_t *event, struct trace_event *out)
 {
 	const json_t *nodes = json_object_get(event, "gpu_ids");

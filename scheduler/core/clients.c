@@ -88,7 +88,8 @@ static void gang_left(struct core *core, struct gang *gang)
 	gang_prioritise(core, gang);
 }
 
-/* Returns the gang of a group, with exactly these rights; NULL: there is none. `group` is not 0. */
+/* Returns the gang (clients that are held together) whose clients have this group number, which is
+ * not 0, and exactly these rights to preempt; NULL: there is none. */
 static struct gang *gang_find(const struct core *core, const struct core_rights *rights,
 			      uint32_t group)
 {

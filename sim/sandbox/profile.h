@@ -30,7 +30,8 @@ const char *profile_name(size_t index);
 /* Returns the properties of one node of the GPU: the profile itself, or its share in mode CPX. */
 struct profile profile_node(const struct profile *profile);
 
-/* Fills in *out from the profile: `node` and `gpu`. The nodes come from the machine (machine.h). */
+/* Sets out->node and out->gpu, which describe one node and are valid for all, from the profile. The
+ * caller sets the number of nodes, their ids and their places from struct machine. */
 void profile_to_sim(const struct profile *profile, struct sim_config *out);
 
 #endif

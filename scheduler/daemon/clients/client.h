@@ -175,7 +175,9 @@ struct client {
 	enum reason_code pending;
 	struct log_share log;
 
-	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
+	/* The pending hold command is HOLD_CMD_PREPARE, which prepares another level; false: it is
+	 * a suspend or resume that scheduler/core has decided. */
+	bool preparing;
 	/* a scan has evaluated if it can be held; false: the next scan does */
 	bool evaluated;
 	bool hold_cmd_pending; /* a hold command has not been acknowledged yet */

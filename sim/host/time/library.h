@@ -133,8 +133,8 @@ long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f);
  * due, or -1. @lost: the number that turned out to be unusable and is to be replaced; -1: none. */
 int wait_event(int lost);
 
-/* Returns when a thread that sleeps until @deadline_ns runs again: the cost of the wake is
- * added. */
+/* Returns the time at which a thread that sleeps until @deadline_ns runs again: the deadline plus
+ * the cost of a wake. */
 static inline uint64_t wakes_at(uint64_t deadline_ns)
 {
 	uint64_t cost = time_page()->wake_ns;

@@ -78,7 +78,7 @@ struct time_page {
 	 * an ioctl of a GPU driver. */
 	uint32_t wake_ns, ioctl_ns;
 	uint32_t turns;		       /* 1: threads stay on their core (--seed) */
-	_Atomic uint32_t socket_times; /* 1: a socket of the simulation has had a time-out */
+	_Atomic uint32_t socket_times; /* 1: a program has set a time-out of a socket */
 	/* Number of POSIX timers, which end when their process executes a program. */
 	_Atomic uint64_t posix_timers;
 	struct time_slot slots[TIME_SLOTS];

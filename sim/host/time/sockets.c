@@ -33,7 +33,7 @@ ssize_t __recv_chk(int, void *, size_t, size_t, int);
 ssize_t __recvfrom_chk(int, void *restrict, size_t, size_t, int, struct sockaddr *restrict,
 		       socklen_t *restrict);
 
-/* Returns true if a socket of the simulation has had a time-out. */
+/* Returns true if a socket of the simulation may have a time-out (SO_RCVTIMEO, SO_SNDTIMEO). */
 static inline bool any_times(void)
 {
 	const struct time_page *page = time_page();
