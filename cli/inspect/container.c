@@ -44,24 +44,27 @@ const char *container_clue_name(enum container_clue clue)
 	return (unsigned)clue < CONTAINER_CLUES ? names[clue] : "-";
 }
 
-/* ---- by the cgroup names that engines use ---- */
+/* ---- detection by cgroup names ---- */
 
-#define NAMES 64u /* limit of names in a cgroup path; the kernel allows more than engines nest */
+/* Most names of a cgroup path that are parsed. The kernel allows deeper paths, but container
+ * engines do not create them. */
+#define NAMES 64u
 
 struct word {
 	const char *text;
 	enum container_engine engine;
 };
 
-/* What engines put before the id of a container in the name of its cgroup. */
+/* Prefixes that engines put before the id of the container in the name of its cgroup. */
 static const struct word prefixes[] = {
 	{"docker-", CONTAINER_DOCKER},	    {"libpod-payload-", CONTAINER_PODMAN},
 	{"libpod-", CONTAINER_PODMAN},	    {"cri-containerd-", CONTAINER_CONTAINERD},
 	{"nerdctl-", CONTAINER_CONTAINERD}, {"crio-", CONTAINER_CRIO},
 };
 
-/* Names of the parent cgroup, for cgroups whose own name is only the id of the container. The
- * parents that Kubernetes creates are not listed: they name the pod, but not the engine. */
+/* Names of parent cgroups. They show the engine if the name of the cgroup itself is only the id of
+ * the container. The parents that Kubernetes creates are not listed: they name the pod, but not the
+ * engine. */
 static const struct word parents[] = {
 	{"docker", CONTAINER_DOCKER},
 	{"default", CONTAINER_CONTAINERD},
@@ -73,8 +76,9 @@ static bool is_id(const char *text)
 	return strspn(text, "0123456789abcdef") == CGROUP_ID && !text[CGROUP_ID];
 }
 
-/* Takes engine and id from a name like "docker-ID", or "SLICE:docker:ID", which a runtime uses that
- * gets systemd's notation but takes it as a plain directory name. Returns false for other names. */
+/* Sets engine and id of *out from a cgroup name like "docker-ID" or "SLICE:docker:ID". The latter
+ * is created by a runtime that gets a cgroup in systemd's notation and uses it as a plain directory
+ * name. Returns false for other names. Modifies `name`. */
 static bool prefixed(char *name, struct container *out)
 {
 	char *colon = strrchr(name, ':');
@@ -84,7 +88,7 @@ static bool prefixed(char *name, struct container *out)
 
 		*colon = '-';
 		if (before) {
-			*before = '\0'; /* leaves the slice, which pod_of_name() needs */
+			*before = '\0'; /* leaves the slice for pod_of_name() */
 			name = before + 1;
 		}
 	}
@@ -120,8 +124,9 @@ static void of_name(char *name, const char *parent, struct container *out)
 			out->engine = parents[i].engine;
 }
 
-/* Takes the uid of the pod from a name like "podUID" or "kubepods-burstable-podUID.slice". In the
- * latter the uid has '_' in place of '-'. */
+/* Sets the uid of the pod in *out from a cgroup name like "podUID" or
+ * "kubepods-burstable-podUID.slice". In the latter the uid has '_' in place of '-'. Does nothing
+ * for other names. */
 static void pod_of_name(char *name, struct container *out)
 {
 	const char *at = strncmp(name, "pod", 3) == 0 ? name : strstr(name, "-pod");
@@ -190,15 +195,17 @@ bool container_of_cgroup(const char *text, struct container *out)
 	return out->engine != CONTAINER_NONE;
 }
 
-/* ---- by the mounts and files that engines create in a container ---- */
+/* ---- detection by mounts and files ---- */
 
 /* Ids found in the mounts over a container's /etc and /run. */
 struct clues {
-	char docker[CONTAINER_ID_MAX];	/* of the container, or of the one whose network it uses */
-	char storage[CONTAINER_ID_MAX]; /* podman: as `docker`; CRI-O: id of the pod */
+	/* Id of the container, or of another container whose network it uses. */
+	char docker[CONTAINER_ID_MAX];
+	char storage[CONTAINER_ID_MAX]; /* podman: as `docker` above; CRI-O: id of the pod */
 	char own[CONTAINER_ID_MAX];	/* podman: id of the container itself */
 	char nerdctl[CONTAINER_ID_MAX]; /* id in the path of nerdctl's hosts file */
-	bool sandbox; /* containerd: directory of the pod, whose id differs from its containers' */
+	/* containerd: a mount is in the pod's directory, whose id is not that of the container. */
+	bool sandbox;
 	char pod_uid[sizeof(((struct container *)NULL)->pod_uid)];
 };
 
@@ -210,8 +217,8 @@ static void copy_id(char out[static CONTAINER_ID_MAX], const char *text, size_t 
 	out[CGROUP_ID] = '\0';
 }
 
-/* Returns the part of the path between the last `before` and `behind`, which must end the path, and
- * its length. Returns NULL if the path has no such part. */
+/* Returns the part of `path` between the last `before` and `behind`, which must be the end of the
+ * path. Writes its length to *length. Returns NULL if the path has no such part. */
 static const char *between(const char *path, const char *before, const char *behind, size_t *length)
 {
 	const char *at = NULL, *end = path + strlen(path) - strlen(behind);
@@ -268,9 +275,9 @@ static void read_mount(struct clues *clues, const char *root, const char *point)
 			over_etc(clues, root, files[i]);
 }
 
-/* Chooses engine and id from the clues. Returns false if they show no container. The containers of
- * a pod share these mounts, so an id found in a pod is that of the pod, not of the container, and
- * is dropped. */
+/* Sets engine, id and pod of *out from the clues. Returns false if they show no container. The
+ * containers of a pod share these mounts. So an id found in a pod is that of the pod, not of the
+ * container, and is not used. */
 static bool decide(const struct clues *clues, struct container *out)
 {
 	const char *id = "";
@@ -303,7 +310,8 @@ bool container_of_mounts(char *text, struct container *out)
 
 	*out = (struct container){0};
 	while ((line = strsep(&text, "\n"))) {
-		/* mountinfo (proc_pid_mountinfo(5)): id parent device ROOT POINT ... */
+		/* Fields of a line of mountinfo (proc_pid_mountinfo(5)): id parent device ROOT
+		 * POINT ... */
 		char *field[5];
 		size_t n = 0;
 
@@ -315,7 +323,8 @@ bool container_of_mounts(char *text, struct container *out)
 	return decide(&clues, out);
 }
 
-/* Copies VALUE of a line KEY="VALUE". Returns false if the line has another form, or no room. */
+/* Copies VALUE of a line KEY="VALUE" to `out`. Returns false if the line has another form, or if
+ * VALUE does not fit. */
 static bool value_of(const char *line, const char *key, char *out, size_t size)
 {
 	size_t length = strlen(key), n;
@@ -354,10 +363,10 @@ bool container_of_containerenv(char *text, struct container *out)
 	return true;
 }
 
-/* ---- of a process ---- */
+/* ---- detection for a process ---- */
 
-/* Reads at most TEXT_MAX bytes, cut after the last whole line. Closes f. Returns NULL if f is NULL;
- * the caller frees the text. */
+/* Reads the text of f and closes f. Of a text longer than TEXT_MAX bytes, it returns only the whole
+ * lines at the beginning. Returns NULL if f is NULL; the caller frees the text. */
 static char *read_text(FILE *f)
 {
 	char *text, *end;
@@ -423,8 +432,8 @@ static bool by_file(pid_t pid, struct container *out)
 	return found;
 }
 
-/* Returns true if the link `what` in /proc/PID leads to another object than `ours`. Returns false
- * if it does not, or if this user may not read it. */
+/* Returns true if the link `what` in /proc/PID leads to another object than the path `ours`.
+ * Returns false also if this user may not read the link. */
 static bool differs(pid_t pid, const char *what, const char *ours)
 {
 	char path[64];
@@ -438,8 +447,8 @@ static bool differs(pid_t pid, const char *what, const char *ours)
 
 /* Returns true if the namespaces of the process show a container: a pid namespace other than the
  * driver's, or both a mount namespace and a root directory of its own. A mount namespace alone is
- * no container, because systemd gives services one on the same root; nor is another root directory
- * alone (chroot). */
+ * no container, because systemd gives one to services; another root directory alone is none either
+ * (chroot). depth: as in container_read(). */
 static bool by_namespaces(pid_t pid, unsigned depth)
 {
 	return depth > 1 || !observe_names_match() ||

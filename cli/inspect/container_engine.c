@@ -46,7 +46,7 @@ static int run_tool(const char *const *argv, char *out, size_t size)
 {
 	const struct child_program program = {
 		.argv = argv,
-		/* The command must not load the shim. */
+		/* Unset LD_PRELOAD, so that the command does not load the shim. */
 		.environment = (const char *const[]){"LD_PRELOAD", NULL},
 		.stdio = {CHILD_NULL, CHILD_PIPE, CHILD_NULL},
 	};
@@ -147,8 +147,8 @@ static const struct engine_reply *find(struct container_names *names, enum tool 
 	reply = &names->reply[names->count++];
 	*reply = (struct engine_reply){0};
 	snprintf(reply->id, sizeof(reply->id), "%s", id);
-	/* Do not run a missing or hanging tool again, so that many containers do not cost a timeout
-	 * each. */
+	/* If the tool is missing or has timed out, do not run it again: for many containers that
+	 * could cost a timeout each. */
 	if (names->failed[tool] == -ENOENT || names->failed[tool] == -ETIMEDOUT)
 		reply->error = names->failed[tool];
 	else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Parses debugfs kfd/hqds: for each node and XCC the hardware slots, each followed by its
- * registers. */
+/* Parses debugfs kfd/hqds. The text has the hardware slots of each node and XCC, and below each
+ * slot the values of its registers. */
 #include <string.h>
 
 #include "cli/inspect/debugfs_words.h"
@@ -9,13 +9,13 @@
 
 enum kind { NO_SLOT, CP_SLOT, SDMA_SLOT, OTHER_SLOT };
 
-/* The registers of a hardware slot (HQD) that KFD owns. */
+/* A hardware slot (HQD) that KFD uses, as its registers describe it. */
 struct hqd_slot {
 	uint32_t gpu_id;
 	uint32_t xcc;
 	enum observe_type type; /* AQL, PM4, SDMA or XGMI; valid only if active */
 	uint32_t pipe;		/* SDMA: engine */
-	bool active;		/* false: the fields below are not valid */
+	bool active;		/* false: the fields below are not set */
 	uint32_t doorbell;	/* offset in the GPU's doorbells, bytes */
 	uint64_t ring;		/* address of the ring buffer */
 };
@@ -23,14 +23,15 @@ struct hqd_slot {
 struct hqd_reader {
 	const struct debugfs_copy *text;
 	struct observe_list *out;
-	size_t node_first; /* first entry of the current node in `out` */
+	size_t node_first; /* index in `out` of the first entry of the current node */
 	char *why;
-	int unknown; /* -EOPNOTSUPP: a node's register layout is not known, see `why` */
+	int unknown; /* -EOPNOTSUPP: the register layout of a node is not known; 0: none so far */
 	bool in_node;
 	uint32_t gpu_id;
-	const struct topology_gpu *gpu; /* of gpu_id; NULL: its register layout is not known */
+	const struct topology_gpu *gpu; /* the GPU; NULL: its register layout is not known */
 
-	/* The slot whose registers are read now. line: of its heading; words: read so far. */
+	/* The slot whose registers are being read. line: number of the line with its heading;
+	 * words: number of registers read so far; now: their values. */
 	enum kind kind;
 	struct hqd_slot slot;
 	size_t line;
@@ -72,8 +73,8 @@ static void describe(struct observe_queue *queue, const struct hqd_slot *slot,
 	}
 }
 
-/* Returns true if the entry `queue` is the ring in `slot`. Doorbell and ring address together
- * identify a queue: the same ring address can occur in two processes. */
+/* Returns true if the entry `queue` is the ring in `slot`. Compares the doorbell, too, because the
+ * same ring address can occur in two processes. */
 static bool is_ring(const struct observe_queue *queue, const struct hqd_slot *slot)
 {
 	return queue->gpu_id == slot->gpu_id &&
@@ -177,8 +178,9 @@ static int take_head(struct hqd_reader *h, const struct lines *lines)
 	return 0;
 }
 
-/* Appends a row of registers to those of the current slot. A gap in the register numbers starts a
- * new row, so a row can be short; the offsets of the rows are not needed. */
+/* Appends a row of register values to those of the current slot. A row can be short, because the
+ * driver begins a new row where the register numbers have a gap. The offsets of the rows are not
+ * needed. Returns 0 or -EBADMSG. */
 static int take_row(struct hqd_reader *h, const struct lines *lines, const uint32_t *row,
 		    unsigned n)
 {

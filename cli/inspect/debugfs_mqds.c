@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Parses debugfs kfd/mqds: for each process its queues, each followed by the words of its MQDs. */
+/* Parses debugfs kfd/mqds. The text has the queues of each process, and below each queue the words
+ * of its MQDs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,16 +13,17 @@ struct mqds {
 	const struct debugfs_copy *text;
 	struct observe_list *out;
 	char *why;
-	/* mine: the current lines belong to the requested process. found: the text has it. */
+	/* mine: the current lines belong to the requested process. found: the text has that
+	 * process. */
 	bool mine, found;
 	uint32_t pasid;	 /* 0: not reported */
-	int unknown;	 /* -EOPNOTSUPP: the layout of a queue's MQDs is not known, see `why` */
+	int unknown;	 /* -EOPNOTSUPP: the MQD layout of a queue is not known; 0: none so far */
 	bool has_failed; /* the text has an error, see `why` */
 
 	/* The queue whose MQDs are being read. */
 	enum kind kind;
 	uint32_t gpu_id;
-	const struct topology_gpu *gpu; /* NULL: the layout of its MQDs is not known */
+	const struct topology_gpu *gpu; /* its GPU; NULL: the layout of its MQDs is not known */
 	unsigned dumps;			/* complete MQDs so far */
 	size_t line;			/* line in which the current MQD begins */
 	unsigned words;			/* words of the current MQD so far */
@@ -36,7 +38,7 @@ static unsigned whole_dump(const struct mqds *m)
 	return m->kind == COMPUTE_QUEUE ? MQD_WORDS : SDMA_WORDS;
 }
 
-/* Adds the CU masks in the current MQD to the sums of the queue: the MQD of each XCC has its own
+/* Counts the CUs in the CU masks of the current MQD for its queue. The MQD of each XCC has another
  * part of the queue's mask. */
 static void count_cus(struct mqds *m)
 {
@@ -182,8 +184,8 @@ static bool begins_process(struct mqds *m, const struct lines *lines, pid_t pid)
 		return false;
 	m->mine = numbers[0] == (uint32_t)pid;
 	m->found |= m->mine;
-	/* Linux 6.14 prints the pid in place of the PASID, and later kernels in decimal. In both
-	 * cases the PASID is not known. */
+	/* Linux 6.14 prints the pid in place of the PASID; later kernels print the pid in decimal
+	 * there. In both cases the PASID is not known. */
 	m->pasid = hex && numbers[1] != numbers[0] ? numbers[1] : 0;
 	return true;
 }
@@ -206,8 +208,8 @@ static int take_head(struct mqds *m, const struct lines *lines, pid_t pid)
 	return 0;
 }
 
-/* Parses one line. The lines of other processes can be megabytes, so they are skipped quickly: only
- * the heading of a process is parsed there. */
+/* Parses one line. Of other processes it parses only the headings and skips the rest quickly,
+ * because that can be megabytes. */
 static int take_line(struct mqds *m, const struct lines *lines, pid_t pid)
 {
 	uint32_t offset, row[LINE_WORDS];

@@ -7,7 +7,7 @@
 
 #define NO_DIGIT 0xffu
 #define WORD_DIGITS 8u
-#define RING_SHIFT_MAX 40u /* log2 of the dwords; a larger value is no ring size */
+#define RING_SHIFT_MAX 40u /* highest log2 of a ring's dwords that is valid */
 
 /* ---- lines ---- */
 
@@ -69,7 +69,8 @@ unsigned line_row(const struct lines *lines, uint32_t *offset, uint32_t words[LI
 	return at == end ? n : 0;
 }
 
-/* Parses a number and moves *at behind it. Returns false if there is none of at most 32 bits. */
+/* Parses a number at *at and moves *at behind it. Returns false if there is no number or it exceeds
+ * 32 bits. */
 static bool number(const char **at, const char *end, unsigned base, uint32_t *out)
 {
 	uint64_t value = 0;
@@ -135,9 +136,9 @@ static uint32_t pipe_of(uint32_t priority)
 	return priority < 7 ? 0 : priority < 11 ? 1 : 2;
 }
 
-/* Sets the priority only if it matches the pipe priority, which the driver derives from it: from
- * Linux 7.2 on the driver does not write the queue's priority, so 0 can mean that it is not known.
- * The pipe priority alone is not reported, because it has three classes only. */
+/* Sets the priority if it matches the pipe priority, which the driver derives from it. Otherwise
+ * the priority is not known, because the driver does not write it from Linux 7.2 on. The pipe
+ * priority alone is not reported, because it has only three values. */
 void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_known,
 		    enum observe_source source)
 {

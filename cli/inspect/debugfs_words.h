@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of debugfs kfd/mqds and kfd/hqds, layout of gfx9's MQDs (struct v9_mqd, v9_sdma_mqd) and of
- * the registers of its hardware slots, and functions that read a queue's values from them. Used by
- * debugfs_mqds.c and debugfs_hqds.c only. Pure. Threads: any.
+ * Parses lines of debugfs kfd/mqds and kfd/hqds, and reads a queue's values from the words of an
+ * MQD (struct v9_mqd, v9_sdma_mqd) or from the registers of a hardware slot, in the layouts of
+ * gfx9. Used by debugfs_mqds.c and debugfs_hqds.c only. Pure. Threads: any.
  */
 #ifndef KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H
 #define KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H
@@ -13,7 +13,7 @@
 
 #include "cli/inspect/debugfs.h"
 
-/* ---- lines: headings, and below them rows of 32-bit words ---- */
+/* ---- lines: headings, with rows of 32-bit words below each heading ---- */
 
 #define LINE_WORDS 8u /* maximum number of words in a row */
 
@@ -23,7 +23,7 @@ struct lines {
 	const char *at;		/* current line, without its newline */
 	size_t length;		/* of the current line, bytes */
 	size_t number;		/* of the current line, from 1 */
-	bool cut;		/* the current line has no newline: the text ends in it */
+	bool cut;		/* the text ends in the current line, without a newline */
 };
 
 static inline struct lines lines_of(const char *text, size_t bytes)
@@ -33,8 +33,8 @@ static inline struct lines lines_of(const char *text, size_t bytes)
 /* Goes to the next line. Returns false if there is none. */
 bool line_next(struct lines *lines);
 
-/* Parses a row "    0000c914: 00000000 ...": offset and words. Returns the number of words, or 0 if
- * the line is no row. */
+/* Parses a row like "    0000c914: 00000000 ...". Writes its offset and its words. Returns the
+ * number of words, or 0 if the line is no row. */
 unsigned line_row(const struct lines *lines, uint32_t *offset, uint32_t words[LINE_WORDS]);
 
 /* Returns true if the whole line matches `form`. In it, "%u" matches a decimal and "%x" a
@@ -51,7 +51,7 @@ enum {
 	MQD_SE1 = 24,
 	MQD_SE2 = 26,
 	MQD_SE3 = 27,
-	MQD_SE4 = 39,  /* CU masks of shader engines 4 to 7: words 39 to 42, before 9.4.3 only */
+	MQD_SE4 = 39, /* CU masks of shader engines 4 to 7: words 39 to 42, only before gfx 9.4.3 */
 	MQD_HQD = 128, /* start of the words that match the registers of a slot (HQD_*) */
 	MQD_SAVE_BASE = 171,
 	MQD_SAVE_BYTES = 177,
@@ -78,7 +78,7 @@ enum {
 	SDMA_RPTR_ADDRESS_HI = 8,
 	SDMA_RPTR_ADDRESS_LO = 9,
 	SDMA_DOORBELL_OFFSET = 22,
-	SDMA_ENGINE = 126, /* engine number; MQD only, for the driver's own use */
+	SDMA_ENGINE = 126, /* engine number, only in an MQD; the driver stores it for its own use */
 	SDMA_REGISTERS = 42,
 	SDMA_WORDS = 128,
 };
@@ -105,15 +105,16 @@ void words_address(struct observe_queue *queue, enum observe_field field, uint64
 /* Sets type, ring, addresses and doorbell of a compute queue. hqd: the registers of a slot, or the
  * words of an MQD from MQD_HQD. */
 void words_compute(struct observe_queue *queue, const uint32_t *hqd, enum observe_source source);
-/* Returns OBSERVE_SDMA or OBSERVE_XGMI. Engine numbers continue from one node of a card to the
- * next; within a node the engines for XGMI come last. */
+/* Returns OBSERVE_XGMI if the SDMA engine with this number is for XGMI, else OBSERVE_SDMA. Engine
+ * numbers continue from one node of a card to the next; within a node the engines for XGMI come
+ * last. */
 enum observe_type words_engine(const struct topology_gpu *gpu, uint32_t engine);
 /* Sets type, ring, address of the read pointer and doorbell of a queue of SDMA engine number
  * `engine`. words: its MQD, or the registers of its slot. */
 void words_sdma(struct observe_queue *queue, const uint32_t *words, const struct topology_gpu *gpu,
 		uint32_t engine, enum observe_source source);
-/* Sets the priority of a compute queue. zero_is_known: the driver is one that writes the priority,
- * so that 0 is a priority; otherwise 0 means that it is not known. */
+/* Sets the priority of a compute queue. zero_is_known: the driver is known to write the priority,
+ * so 0 is a valid one. If false, a 0 counts as not known. */
 void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_known,
 		    enum observe_source source);
 

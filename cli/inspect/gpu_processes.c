@@ -15,7 +15,7 @@
 #include "include/kfdsched.h"
 #include "kfd/sysfs.h"
 
-#define PROCESSES 4096u /* limit for the list of the daemon, and for that of sysfs */
+#define PROCESSES 4096u /* most processes read from the daemon, and most read from sysfs */
 #define DEVICE "/dev/kfd"
 
 static int by_pid(const void *a, const void *b)
@@ -36,7 +36,8 @@ void gpu_processes_read(unsigned sources, const char *socket, struct gpu_process
 	if (sources & OBSERVE_BIT(OBSERVE_SYSFS) && observe_names_match())
 		n += sysfs_processes(pid + n, PROCESSES);
 	qsort(pid, n, sizeof(*pid), by_pid);
-	/* The driver lists each process that has the device open, also kfdsched and kfdschedd. */
+	/* Skip duplicates, kfdsched and kfdschedd: the driver lists each process that has the
+	 * device open, so also these two programs. */
 	for (size_t i = 0; i < n; i++)
 		if ((i + 1 == n || pid[i] != pid[i + 1]) && !process_is_ours(pid[i]))
 			pid[out->count++] = pid[i];
@@ -92,8 +93,9 @@ int observe_can_list(const char *socket, char why[static OBSERVE_WHY])
 	return -ENODEV;
 }
 
-/* Returns PROCESS_GPU_YES if the process has the device mapped. An open fd does not count: a child
- * that only inherited it has no mappings of the device (VM_DONTCOPY) and does not use the GPU. */
+/* Returns whether the process has the device mapped; PROCESS_GPU_UNKNOWN if this user may not read
+ * its mappings. An open fd does not count: a child that only inherited it has no mappings of the
+ * device (VM_DONTCOPY) and does not use the GPU. */
 static enum process_gpu maps_device(pid_t pid)
 {
 	enum process_gpu out = PROCESS_GPU_NO;
@@ -126,8 +128,8 @@ enum process_gpu process_gpu(pid_t pid)
 	return access(path, F_OK) == 0 ? PROCESS_GPU_YES : PROCESS_GPU_NO;
 }
 
-/* Returns true if /proc shows that the program file is neither kfdsched nor kfdschedd. Returns
- * false if this user may not read the link. */
+/* Returns true if the program file of the process is neither kfdsched nor kfdschedd. Returns false
+ * also if this user may not read the link in /proc. */
 static bool is_another_program(pid_t pid)
 {
 	static const char deleted[] = " (deleted)"; /* suffix after an upgrade replaced the file */

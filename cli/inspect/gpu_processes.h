@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists the processes that use a GPU, without kfdsched and kfdschedd. All commands take that list
- * from here. Threads: any. Ownership: gpu_processes_free() frees a list.
+ * Lists the processes that use a GPU, without kfdsched and kfdschedd. All commands use this
+ * list. Threads: any. Ownership: gpu_processes_free() frees a list.
  */
 #ifndef KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
 #define KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
@@ -27,7 +27,7 @@ void gpu_processes_of_driver(struct gpu_processes *out);
 void gpu_processes_free(struct gpu_processes *list);
 bool gpu_processes_has(const struct gpu_processes *list, pid_t pid);
 /*
- * Checks whether driver and daemon together can list all GPU processes here.
+ * Checks whether the driver or the daemon can list all GPU processes for the caller.
  *
  * Returns 0 if the driver's list is complete or a daemon replies. On error `why` is a sentence
  * without a full stop that contains what to do:

@@ -29,7 +29,7 @@ static void skip_blanks(struct rest *rest)
 		rest->at++;
 }
 
-/* Skips everything up to the end of the next `word`. Returns false if there is none. */
+/* Skips the text up to the end of the next `word`. Returns false if `word` does not follow. */
 static bool skip_to(struct rest *rest, const char *word, size_t length)
 {
 	const char *found = memmem(rest->at, (size_t)(rest->end - rest->at), word, length);
@@ -40,7 +40,7 @@ static bool skip_to(struct rest *rest, const char *word, size_t length)
 	return true;
 }
 
-/* Maximum numbers of digits. A longer number is refused: it might not fit 64 bits, or the
+/* Maximum numbers of digits. A longer number is not parsed, because it might not fit 64 bits or the
  * signed integers of JSON. */
 #define DECIMAL_DIGITS 18
 #define HEX_DIGITS 16
@@ -60,7 +60,7 @@ static bool decimal(struct rest *rest, uint64_t *out)
 	return true;
 }
 
-/* Value of each hexadecimal digit plus 1; 0: no digit. */
+/* Value plus 1 of each character that is a hexadecimal digit; 0 for other characters. */
 static const unsigned char hex_digit[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
@@ -88,7 +88,8 @@ static bool hex(struct rest *rest, uint64_t *out)
 	return take(rest, WORD("0x")) && hex_digits(rest, out);
 }
 
-/* Reads an address, unless it is 0: the runtime prints 0 if it has no address. */
+/* Parses an address into *out and sets `bit` in *has. Does nothing if the address is 0, which the
+ * runtime prints if it has no address. */
 static void address(struct rest *rest, uint64_t *out, unsigned *has, unsigned bit)
 {
 	uint64_t value;
@@ -105,7 +106,8 @@ static void number(struct rest *rest, uint64_t *out, unsigned *has, unsigned bit
 		*has |= bit;
 }
 
-/* Parses the prefix ":LEVEL:FILE  :LINE: TIME us: ". The message can follow it directly. */
+/* Parses the prefix ":LEVEL:FILE  :LINE: TIME us: ". Returns false if `rest` does not begin with
+ * one. */
 static bool prefix(struct rest *rest, struct hiplog_record *out)
 {
 	const char *colon;
@@ -130,9 +132,9 @@ static bool prefix(struct rest *rest, struct hiplog_record *out)
 	return take(rest, WORD(": ")) && decimal(rest, &out->us) && take(rest, WORD(" us: "));
 }
 
-/* Parses "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing.
- * Returns true for the forms that start with "[pid:": HIP 5.7 and later write these, older versions
- * do not. */
+/* Parses pid and thread, which are optional and have one of the forms "[pid:7     tid:0x7f00]",
+ * "[pid:7 tid: 0x7f00]" and "7    : [tid:0x7f00]". Returns true for the forms that begin with
+ * "[pid:". HIP 5.7 and later write these, older versions do not. */
 static bool read_process(struct rest *rest, struct hiplog_record *out)
 {
 	struct rest at = *rest;
@@ -176,7 +178,8 @@ static void skip_colours(struct rest *rest)
 	}
 }
 
-/* Takes the text up to the next `stop` character as a name. Returns false if there is none. */
+/* Sets *name to the text before the next `stop` character. Returns false if there is no such
+ * character. */
 static bool name_until(struct rest *rest, struct hiplog_text *name, char stop)
 {
 	const char *end = memchr(rest->at, stop, (size_t)(rest->end - rest->at));
@@ -188,7 +191,7 @@ static bool name_until(struct rest *rest, struct hiplog_text *name, char stop)
 	return true;
 }
 
-/* Reads rptr and wptr. They are at the end of a long line, so it is searched from its end. */
+/* Parses "rptr=1" and "wptr=2". Searches backwards, because they are at the end of a long line. */
 static void pointers(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->end;
@@ -223,11 +226,12 @@ static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 		return;
 	address(&at, &out->hwq, &out->has, HIPLOG_HAS_HWQ);
 
-	/* The word in front of " Header = " is the kind of packet. More fields can precede it. */
+	/* The word in front of " Header = " is the kind of packet. Other fields can precede it. */
 	struct rest fields = at;
 
 	if (!skip_to(&at, WORD(" Header = "))) {
-		/* The line is cut, so the kind is not known: drop the fields again. */
+		/* The line was cut before the kind of the packet, so drop the fields that were
+		 * read. */
 		out->has &= HIPLOG_HAS_PID | HIPLOG_HAS_THREAD;
 		return;
 	}
@@ -275,7 +279,8 @@ static void created(struct rest *rest, struct hiplog_record *out)
 	}
 }
 
-/* Parses "[space]0x7f00 (2)": hardware queue and number of streams. */
+/* Parses "0x7f00 (2)", a hardware queue and the number of streams that use it, and makes the record
+ * one of `kind`. Does nothing if there is no address. */
 static void references(struct rest *rest, struct hiplog_record *out, enum hiplog_kind kind)
 {
 	skip_blanks(rest);
@@ -306,8 +311,8 @@ static void pool(struct rest *rest, struct hiplog_record *out)
 	out->kind = HIPLOG_POOL;
 }
 
-/* Parses "HSA [Async ]Copy ... completion_signal=". Other lines about the same copy have no signal;
- * they only describe how it is done, and are not counted as a copy. */
+/* Parses "HSA [Async ]Copy ... completion_signal=". Lines without a signal are not recorded as a
+ * copy: they only describe how a copy is done that another line reports. */
 static void copy(struct rest *rest, struct hiplog_record *out)
 {
 	struct rest at = *rest;
@@ -332,8 +337,8 @@ static void aborted(struct rest *rest, struct hiplog_record *out)
 	out->name = (struct hiplog_text){rest->at, (size_t)(rest->end - rest->at)};
 }
 
-/* Parses a call or return: "hipMalloc ( ... )", "hipMalloc: Returned hipSuccess : ...: duration: 18
- * us". */
+/* Parses the call or return of a HIP function: "hipMalloc ( ... )", or
+ * "hipMalloc: Returned hipSuccess : ...: duration: 18 us". */
 static void function(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->at;
@@ -399,8 +404,8 @@ static void read_s(struct rest *rest, struct hiplog_record *out, bool bracket)
 	}
 }
 
-/* Parses the message behind the prefix. Its first letter selects the parsers that are tried,
- * because most kinds start with a word of their own. */
+/* Parses the message behind the prefix. Its first letter selects the parsers that are called,
+ * because most kinds of messages begin with a fixed word. */
 static void message(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	if (rest->at == rest->end)

@@ -35,10 +35,10 @@ enum hiplog_kind {
 	HIPLOG_RELEASED, /* hardware queue released by a stream; has references */
 	HIPLOG_DELETED,	 /* hardware queue deleted */
 	HIPLOG_ABORTED,	 /* error of a queue, reported by the runtime; name: the error */
-	HIPLOG_POOL,	 /* number of queues of a device, before it creates one more; has pool */
+	HIPLOG_POOL,	 /* queues of a device, logged before one more is created; has pool */
 	HIPLOG_DISPATCH, /* packet that starts a kernel */
 	HIPLOG_BARRIER,	 /* barrier packet */
-	HIPLOG_PACKET,	 /* another packet; name: its kind as written in the log */
+	HIPLOG_PACKET,	 /* other packet; name: its kind as written in the log */
 	HIPLOG_KERNEL,	 /* name: the kernel that this thread dispatches next */
 	HIPLOG_COPY,	 /* copy that is done by the HSA runtime */
 	HIPLOG_CALL,	 /* begin of a HIP function; name: the function */
@@ -76,7 +76,7 @@ struct hiplog_record {
 	unsigned level;
 	uint64_t us;	 /* CLOCK_MONOTONIC of the machine that wrote the log, us */
 	uint64_t pid;	 /* pid in the process's own pid namespace */
-	uint64_t thread; /* pthread_t of the thread: unique in its process, no kernel thread id */
+	uint64_t thread; /* pthread_t of the thread: unique in its process, not a kernel tid */
 	struct hiplog_text before; /* text in front of the log's prefix */
 	struct hiplog_text file;   /* source file of the runtime */
 	struct hiplog_text message;
@@ -84,10 +84,10 @@ struct hiplog_record {
 	struct hiplog_text result;
 	uint64_t hsa_queue; /* address of the hsa_queue_t */
 	uint64_t ring;	    /* address of the queue's ring buffer */
-	uint64_t hwq;	    /* either hsa_queue or ring: it depends on the version which */
+	uint64_t hwq;	    /* address of the hsa_queue_t or the ring, depending on the version */
 	uint64_t hsa_id;    /* the HSA runtime's id of the queue, not KFD's */
-	/* In packets, low 32 bits only. wptr is the index of this packet, so the write pointer of
-	 * the queue is wptr + 1 after it. */
+	/* Read and write pointer in packets, low 32 bits only. wptr is the index of this packet, so
+	 * the write pointer of the queue is wptr + 1 after it. */
 	uint64_t rptr, wptr;
 	uint64_t packets;    /* size of the ring, in packets */
 	uint64_t priority;   /* hsa_amd_queue_priority_t: 0 low, 1 normal, 2 high */
@@ -99,8 +99,8 @@ struct hiplog_record {
 	bool cooperative;
 };
 
-/* Bytes of a line that are enough for hiplog_parse(). HIP writes at most a prefix and 4095
- * characters; the rest of a longer line can be cut. */
+/* Maximum length of a line that hiplog_parse() needs, in bytes. HIP writes at most a prefix and
+ * 4095 characters. A caller can cut longer lines. */
 #define HIPLOG_LINE_MAX 8192u
 
 /*

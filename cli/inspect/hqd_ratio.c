@@ -13,8 +13,8 @@ static uint32_t xccs_of(const struct topology_gpu *gpus, size_t n, uint32_t gpu_
 	return gpu ? gpu->xccs : 0;
 }
 
-/* Adds one queue to the counts of its GPU. none_is_zero: all slots were read, so a queue without
- * OBSERVE_HQDS is in no slot; otherwise its number of slots is not known. */
+/* Adds one queue to the counts in *ratio. none_is_zero: all slots were read, so a queue without
+ * OBSERVE_HQDS is in no slot. If false, the number of slots of such a queue is not known. */
 static void count(struct ratio *ratio, const struct observe_queue *queue, uint32_t xccs,
 		  bool none_is_zero)
 {
@@ -82,7 +82,7 @@ static size_t sum(const struct observe_list *list, bool none_is_zero,
 		uint32_t xccs = xccs_of(gpus, n_gpus, queue->gpu_id);
 		struct ratio *one;
 
-		/* Without the type it is not known whether this is a compute or an SDMA queue. */
+		/* Skip the queue, because without the type it can be a compute or an SDMA queue. */
 		if (!observe_known(queue, OBSERVE_TYPE))
 			continue;
 		one = entry(out, &n, max, queue->gpu_id, xccs);

@@ -18,21 +18,21 @@
 
 /* Counts for the queues of one GPU, or of all GPUs. */
 struct ratio {
-	uint32_t gpu_id;      /* 0: all GPUs */
-	uint32_t xccs;	      /* XCCs of the GPU; 0: not known, or not the same on all GPUs */
-	uint32_t queues;      /* compute queues */
-	uint32_t mapped;      /* of these, in a slot of at least one XCC now */
-	uint32_t idle;	      /* in no slot: suspended, evicted, or waiting for a free slot */
-	uint32_t torn;	      /* in slots of some XCCs, but not of all */
-	uint32_t least, most; /* fewest and most HQDs of a mapped queue */
-	uint64_t mqds, hqds;  /* of all compute queues */
+	uint32_t gpu_id; /* 0: all GPUs */
+	uint32_t xccs;	 /* XCCs of the GPU; 0: not known, or not the same on all GPUs */
+	uint32_t queues; /* compute queues */
+	uint32_t mapped; /* compute queues that are in a slot of at least one XCC now */
+	uint32_t idle;	 /* compute queues in no slot: suspended, evicted, or waiting for a slot */
+	uint32_t torn;	 /* compute queues in slots of some XCCs, but not of all */
+	uint32_t least, most;		 /* fewest and most HQDs of a compute queue in a slot */
+	uint64_t mqds, hqds;		 /* of all compute queues */
 	bool mqds_known, hqds_known;	 /* true: known for every compute queue */
 	uint32_t sdma_queues, sdma_hqds; /* SDMA and XGMI queues, and their HQDs */
 };
 
 /*
- * Counts the queues of one process. Uses OBSERVE_MQDS and OBSERVE_HQDS of `list`; a queue whose
- * type is not known is left out.
+ * Counts the queues of one process by their values OBSERVE_MQDS and OBSERVE_HQDS. Queues whose type
+ * is not known are left out.
  *
  * gpus: topology of the machine; n_gpus can be 0. Writes one entry for each GPU that has a queue,
  * sorted by gpu_id, at most `max`, to out[], and the counts of all GPUs to *all.
@@ -42,8 +42,9 @@ struct ratio {
 size_t ratio_of(const struct observe_list *list, const struct topology_gpu *gpus, size_t n_gpus,
 		struct ratio *out, size_t max, struct ratio *all);
 
-/* Counts the queues of one process in an observation: from its MQDs if debugfs was read, because
- * these are complete even if their queue ids are not known; else from the joined queues. */
+/* Counts the queues of one process in an observation, as ratio_of() does. If debugfs was read,
+ * counts the queues of its MQDs, because that list is complete even if the queue ids are not known;
+ * else the queues joined from all sources. */
 size_t ratio_of_observation(const struct observation *observation, const struct topology_gpu *gpus,
 			    size_t n_gpus, struct ratio *out, size_t max, struct ratio *all);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all sources report about the queues of one process at one moment.
+ * An observation: what all sources report about the queues of one process at one moment.
  *
  * Ownership: the caller zeroes a struct observation once, can use it for any number of samples, and
  * ends it by observation_free(). Threads: any, one at a time for each observation.
@@ -12,7 +12,7 @@
 
 #define OBSERVE_WHY 256 /* bytes of a buffer for one sentence, with its NUL */
 
-/* Default set of sources (kfdsched queues and others): all but OBSERVE_TRAP. */
+/* Sources that kfdsched queues and other commands query by default: all but OBSERVE_TRAP. */
 enum {
 	OBSERVE_ALL = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_SHM) |
 		      OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MEMORY) |
@@ -21,11 +21,11 @@ enum {
 
 /* Result of one source in a sample. */
 struct observe_result {
-	bool queried;	       /* the source was queried in this sample */
-	int error;	       /* 0; -ENOENT: no data about this process; others: see why */
+	bool queried; /* the source was queried in this sample */
+	int error;    /* 0; -ENOENT: no data about this process; others: `why` has the reason */
 	char why[OBSERVE_WHY]; /* one sentence if error != 0 */
 	struct observe_list list;
-	size_t unmatched; /* entries that could not be joined to a queue id */
+	size_t unmatched; /* entries of `list` that could not be joined to a queue id */
 };
 
 /* One sample: the result of each source, and the queues joined from all of them. */
@@ -41,11 +41,11 @@ void observation_clear(struct observation *observation);
 void observation_free(struct observation *observation);
 
 /*
- * Returns the queues of the sample: the joined ones if a source listed ids, else those of debugfs
- * mqds, which have no ids. *source: the most trusted source that listed them.
+ * Returns the queues of the sample: the joined queues if a source listed ids, else those of debugfs
+ * kfd/mqds, which have no ids. *source: the source with the smallest number that listed them.
  *
- * If no source listed queues, *source is OBSERVE_NO_SOURCE, and *error and *why are the error of
- * the last source that failed and its reason.
+ * If no source listed queues, *source is OBSERVE_NO_SOURCE. *error and *why are the error of the
+ * last source that failed and its reason.
  */
 const struct observe_list *observation_queues(const struct observation *observation,
 					      enum observe_source *source, int *error,

@@ -18,8 +18,8 @@ struct observer {
 	struct observe_context *context;
 	bool there;	  /* the process existed at observer_open() */
 	uint64_t started; /* its start time (common/proc.h), to detect a reused pid */
-	int pidfd;	  /* serves the same purpose, but is faster to check; -1: not available */
-	pid_t host_pid;	  /* in the driver's numbering; 0: not known from here */
+	int pidfd;	  /* also detects a reused pid, and is faster; -1: not available */
+	pid_t host_pid;	  /* in the pid namespace that the driver uses; 0: not known */
 	struct source_shm *shm;
 	struct source_sysfs *sysfs;
 };
@@ -109,8 +109,8 @@ static void query_all(struct observer *observer, unsigned sources, struct observ
 	for (enum observe_source s = OBSERVE_SHM; s <= OBSERVE_HQD; s++) {
 		struct observe_result *result = &out->result[s];
 
-		/* The daemon's reply contains the client's shared memory already. The memory of the
-		 * process is read later, when the addresses are known. */
+		/* Skip the shared memory if the daemon's reply had its content. Skip the memory of
+		 * the process, too: it is read later, when the addresses are known. */
 		if (!(sources & OBSERVE_BIT(s)) || result->queried || s == OBSERVE_MEMORY)
 			continue;
 		result->queried = true;
@@ -124,9 +124,9 @@ static void query_all(struct observer *observer, unsigned sources, struct observ
 	}
 }
 
-/* Keeps only the hardware slots that hold a queue of this process. Registers do not name a process,
- * so the slots are compared by doorbell with the MQDs of the process; without MQDs, by the ring
- * addresses of its queues. */
+/* Joins each hardware slot to a queue of this process, and removes the slots that match none.
+ * Registers do not name a process. So a slot is compared with the MQDs of the process, by doorbell
+ * and ring address; without MQDs, with its queues, by ring address. */
 static void keep_own_hqds(struct observation *out)
 {
 	const struct observe_result *mqds = &out->result[OBSERVE_MQD];
@@ -199,7 +199,8 @@ static void sample_all(struct observer *observer, unsigned sources, struct obser
 static int ids_from(struct observer *observer, enum observe_source source, struct observation *out)
 {
 	struct observe_result *result = &out->result[source];
-	/* debugfs has no ids, so its queues stay apart (observation_queues()). */
+	/* debugfs has no queue ids, so its queues stay in a list of their own, which
+	 * observation_queues() returns if no other source has listed queues. */
 	struct observe_list *list = source == OBSERVE_MQD ? &result->list : &out->queues;
 
 	result->queried = true;

@@ -142,8 +142,8 @@ const char *process_state_name(char state)
 
 /* ---- pid namespaces ---- */
 
-/* Returns the pid namespace whose pids the driver uses: the initial one on hardware. The simulated
- * driver names its own in simulation.json. */
+/* Returns the pid namespace (inode number) whose pids the driver uses. On hardware it is the
+ * initial one; the simulated driver writes its own to simulation.json. */
 static uint64_t of_driver(void)
 {
 	json_t *conditions = json_load_file(SIMULATION, 0, NULL), *value;
@@ -157,8 +157,8 @@ static uint64_t of_driver(void)
 	return out;
 }
 
-/* Returns false if /proc is mounted from another pid namespace (for example after unshare(1)
- * without --mount-proc), so that its pids are not the caller's. */
+/* Returns true if /proc has the pids of the caller's pid namespace, and false if it is mounted from
+ * another one (for example after unshare(1) without --mount-proc). */
 static bool proc_is_ours(void)
 {
 	char text[16];

@@ -152,7 +152,8 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
 		 enum observe_source source)
 {
 	struct observe_value *at = &queue->field[field];
-	/* The only case in which a source of lower trust has the more exact value. */
+	/* aql and pm4 replace compute even if their source has a larger number, because they are
+	 * more exact. */
 	bool finer = field == OBSERVE_TYPE && at->value == OBSERVE_COMPUTE &&
 		     (value == OBSERVE_AQL || value == OBSERVE_PM4);
 
@@ -177,8 +178,8 @@ static void join(struct observe_queue *into, const struct observe_queue *from)
 			observe_set(into, f, from->field[f].value, from->field[f].source);
 }
 
-/* Returns the only queue on the same node with the same value of `field`; NULL if there is none or
- * several. */
+/* Returns the entry of `list` with the node of `queue` and the same value of `field`; NULL if there
+ * is none or more than one. */
 static struct observe_queue *only_one(const struct observe_list *list,
 				      const struct observe_queue *queue, enum observe_field field)
 {
@@ -222,15 +223,16 @@ static struct observe_queue *exactly(const struct observe_list *into,
 	return found;
 }
 
-/* Returns true if `entry` may be the same queue as `queue`: they are alike, and no source has
- * reported the ring address of `queue`, which would decide it. */
+/* Returns true if `entry`, which has no id, may be the same queue as `queue`: they are alike
+ * (observe_alike()), and no source has reported the ring address of `queue`, which would decide
+ * it. */
 static bool may_be(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	return queue->id != OBSERVE_NO_ID && !observe_known(queue, OBSERVE_RING_ADDRESS) &&
 	       observe_alike(queue, entry);
 }
 
-/* Removes from *common each value that *other does not have as well. */
+/* Keeps in *common only the values that *other has, too, from the same source. */
 static void keep_common(struct observe_queue *common, const struct observe_queue *other)
 {
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
@@ -240,10 +242,10 @@ static void keep_common(struct observe_queue *common, const struct observe_queue
 	common->source_mask |= other->source_mask;
 }
 
-/* Joins the entries that are alike (observe_alike()) to from->queue[first] to the queues that are
- * alike, if there are as many entries as queues. It is not known which entry is which queue, but a
- * value that all entries have in common is valid for each queue. done[i]: entry i is joined.
- * Returns false, and joins nothing, if the numbers differ. */
+/* Joins a group of entries to a group of queues. The entries and the queues are those that are
+ * alike (observe_alike()) to from->queue[first]. It is not known which entry is which queue, so
+ * each queue gets the values that all entries have in common. done[i]: entry i is joined. Returns
+ * false, and joins nothing, if the groups do not have the same size. */
 static bool join_alike(struct observe_list *into, const struct observe_list *from, size_t first,
 		       bool *done)
 {
@@ -303,7 +305,8 @@ void observe_merge(struct observe_list *into, const struct observe_list *from, s
 
 /* ---- as text and JSON ---- */
 
-/* Writes the first exception of the mask by its name, and the number of the others. */
+/* Writes the name of the first exception in the mask, with "+N" behind it for N more; "none" if
+ * there is no exception. */
 static void faults_text(char text[OBSERVE_TEXT], uint64_t mask)
 {
 	const char *first = "none";
@@ -329,7 +332,7 @@ int observe_faults_read(const json_t *names, uint64_t *mask)
 	*mask = 0;
 	if (!json_is_array(names))
 		return -EINVAL;
-	/* Another version may have further names, which are left out. */
+	/* Names that only another version of kfdsched has are left out. */
 	json_array_foreach(names, i, name)
 	{
 		if (!json_is_string(name))
@@ -481,7 +484,7 @@ int observe_from_json(const json_t *json, struct observe_queue *out)
 		const json_t *value = json_object_get(json, fields[f].key);
 		const json_t *source_name = json_object_get(by_field, fields[f].key);
 
-		/* A missing key is no error: another version may not have it. */
+		/* Skip a missing key: another version may not have it. */
 		if (!value || json_is_null(value))
 			continue;
 		out->field[f].source = observe_source_of(json_string_value(source_name));

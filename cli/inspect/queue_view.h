@@ -18,12 +18,12 @@
 enum observe_source {
 	OBSERVE_NO_SOURCE, /* no source: the value is not known */
 	OBSERVE_DAEMON,	   /* kfdschedd's status */
-	OBSERVE_SHM, /* shared memory of the shim (struct client_shm), read here or by the daemon */
-	OBSERVE_TRAP,	/* the driver's queue snapshot in a debug session */
-	OBSERVE_SYSFS,	/* /sys/class/kfd/kfd/proc */
-	OBSERVE_MEMORY, /* memory of the process, at an address that another source reports */
-	OBSERVE_MQD,	/* debugfs kfd/mqds: the MQDs that the driver passed to the firmware */
-	OBSERVE_HQD,	/* debugfs kfd/hqds: registers of the hardware slots */
+	OBSERVE_SHM,	   /* the shim's struct client_shm, read by kfdsched or by the daemon */
+	OBSERVE_TRAP,	   /* the driver's queue snapshot in a debug session */
+	OBSERVE_SYSFS,	   /* /sys/class/kfd/kfd/proc */
+	OBSERVE_MEMORY,	   /* memory of the process, at an address that another source reports */
+	OBSERVE_MQD,	   /* debugfs kfd/mqds: the MQDs that the driver passed to the firmware */
+	OBSERVE_HQD,	   /* debugfs kfd/hqds: registers of the hardware slots */
 	OBSERVE_SOURCES
 };
 #define OBSERVE_BIT(source) (1u << (source))
@@ -83,7 +83,7 @@ enum observe_field {
 	OBSERVE_MQDS,	    /* MQDs of the queue, one for each XCC */
 	OBSERVE_HQDS,	    /* hardware slots (HQDs) in which the queue is active now */
 	OBSERVE_HQD_XCCS,   /* compute queues: mask of the XCCs of these slots, 1 << XCC */
-	OBSERVE_EXCEPTIONS, /* faults that the driver has reported, in EXCEPTION_FAULTS */
+	OBSERVE_EXCEPTIONS, /* mask of faults that the driver has reported (EXCEPTION_FAULTS) */
 	OBSERVE_FIELDS
 };
 
@@ -142,9 +142,9 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
  * 1. the only queue on the same node with the same doorbell;
  * 2. else the only queue on the same node with the same ring address. Two processes can have the
  *    same ring address, so *from must be of one process only or have doorbells;
- * 3. else the queues on the same node with the same engine and ring size whose ring address no
- *    source reports, if there are as many of these as of such entries. Each queue then gets the
- *    values that all of these entries have in common.
+ * 3. else, as a group of entries with the same node, engine and ring size, to all queues with that
+ *    node, engine and ring size whose ring address no source reports. Both groups must have the
+ *    same size. Each queue then gets the values that all entries of the group have in common.
  * An entry without an id that matches no queue is counted in *unmatched.
  */
 void observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
@@ -167,8 +167,8 @@ const char *observe_text(char text[OBSERVE_TEXT], const struct observe_queue *qu
 int observe_faults_read(const json_t *names, uint64_t *mask);
 /* Returns {"id", "context", "gpu_id", every field or null, "sources": {KEY: "sysfs", ...}}. */
 json_t *observe_json(const struct observe_queue *queue);
-/* Sets a value from JSON of the format of observe_json(), unless it is null, negative, of another
- * type, or the address 0. */
+/* Sets a value from JSON in the format of observe_json(). Does nothing if the JSON is null,
+ * negative, of another type, or the address 0. */
 void observe_read(struct observe_queue *queue, enum observe_field field, const json_t *value,
 		  enum observe_source source);
 /* Reads an object that observe_json() wrote. Unknown keys are ignored. Returns 0 or -EINVAL. */

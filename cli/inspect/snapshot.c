@@ -9,11 +9,11 @@
 #include "cli/inspect/sources.h"
 #include "common/allocate.h"
 
-/* A process of the last snapshot. It is kept for the next one if that requests its pid. */
+/* A process of the last snapshot. It is kept if the next snapshot requests its pid, too. */
 struct entry {
 	struct snapshot_process process;
 	struct observer *observer; /* NULL: no sources were requested yet */
-	bool is_read;		   /* by the present read */
+	bool is_read;		   /* queues were read in this snapshot_read() */
 };
 
 struct snapshot_reader {
@@ -92,7 +92,8 @@ static struct entry *add(struct snapshot_reader *reader, const struct process_id
 	return entry;
 }
 
-/* Reads the queues of the process, unless the request has no sources. */
+/* Reads the queues of the process, unless the request has no sources. Sets `ended` if the process
+ * has ended. */
 static void read_queues(struct snapshot_reader *reader, const struct snapshot_request *request,
 			struct entry *entry)
 {
@@ -102,7 +103,8 @@ static void read_queues(struct snapshot_reader *reader, const struct snapshot_re
 		return;
 	if (!entry->observer) {
 		entry->observer = observer_open(process->identity.pid, &reader->context);
-		/* The identity was read before, perhaps of an earlier process with that pid. */
+		/* Check the identity: it was read before, perhaps of an earlier process with that
+		 * pid. */
 		process->ended = !process_is(&process->identity);
 	}
 	if (process->ended ||
@@ -145,7 +147,8 @@ static void read_requested(struct snapshot_reader *reader, const struct snapshot
 	}
 }
 
-/* Adds a process to the snapshot if it is in the requested scope and container. */
+/* Adds a process to the snapshot if it is in the requested scope and container. Counts it as hidden
+ * if it is not known whether it uses a GPU. */
 static void read_found(struct snapshot_reader *reader, const struct snapshot_request *request,
 		       pid_t pid, enum process_gpu gpu)
 {
@@ -177,7 +180,8 @@ static int is_pid(const struct dirent *entry)
 	return isdigit((unsigned char)entry->d_name[0]);
 }
 
-/* Goes through all processes of /proc. Returns 0 or a negative errno. */
+/* Searches all processes of /proc and adds those of the requested scope. Returns 0 or a negative
+ * errno. users: the processes that the daemon or the driver lists. */
 static int search(struct snapshot_reader *reader, const struct snapshot_request *request,
 		  const struct gpu_processes *users)
 {
@@ -222,7 +226,7 @@ static bool is_requested(const struct snapshot_request *request, pid_t pid)
 	return false;
 }
 
-/* Frees the entries whose pids the request does not name. */
+/* Frees the entries whose pids the request does not name, and marks the others as not read. */
 static void drop_others(struct snapshot_reader *reader, const struct snapshot_request *request)
 {
 	size_t n_valid = 0;

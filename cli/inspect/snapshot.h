@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GPUs of this machine, the processes that use them and the queues of these processes, at one
- * moment. The verbs of kfdsched read processes and queues from here: each one requests a snapshot,
- * chooses its rows and prints them.
+ * Takes snapshots: the GPUs of this machine, the processes that use them and the queues of these
+ * processes, at one moment. A command of kfdsched requests a snapshot, chooses the processes and
+ * queues that it needs, and prints them.
  *
  * Each value of a queue has the source that reported it; a value that no source reports is unknown,
  * never 0 (queue_view.h). Reading does not suspend, stop or attach to a process, with one
@@ -22,35 +22,37 @@
 #include "kfd/topology.h"
 
 struct snapshot_process {
-	struct process_identity identity; /* if it has ended: as it was read last; pid is valid */
-	enum process_gpu gpu;		  /* of a process that the request did not name */
-	bool ended; /* the process has ended or does not exist; `seen` is empty */
-	/* What the sources report; empty without `sources`. The caller can take it over: copy the
-	 * struct, zero this one, and free the copy by observation_free(). */
+	struct process_identity identity; /* if `ended`: as last read; pid is always valid */
+	enum process_gpu gpu; /* whether it uses a GPU; set only if its pid was not requested */
+	bool ended;	      /* the process has ended or does not exist; `seen` is empty */
+	/* What the sources report; empty if the request has no `sources`. The caller can keep it
+	 * beyond the snapshot: copy the struct, zero this one, and free the copy by
+	 * observation_free(). */
 	struct observation seen;
 };
 
 struct snapshot {
-	struct snapshot_process **processes; /* in the order of `pids`; without `pids` by pid */
+	/* In the order of the request's `pids`; if it has none, sorted by pid. */
+	struct snapshot_process **processes;
 	size_t count;
-	/* With SNAPSHOT_SEARCH: processes (listed or not) of which only root can find out whether
-	 * they use a GPU. */
+	/* With SNAPSHOT_SEARCH: number of processes (in the snapshot or not) of which only root can
+	 * find out whether they use a GPU. */
 	size_t hidden;
 };
 
-/* The processes of a snapshot for which the request names no pids. */
+/* Selects the processes of a snapshot if the request names no pids. */
 enum snapshot_scope {
 	SNAPSHOT_LISTED, /* those that the daemon or the driver lists (gpu_processes_read()) */
-	/* Those of /proc that use a GPU: also where neither daemon nor driver lists them, because a
-	 * process that uses a GPU has /dev/kfd mapped (process_gpu()). */
+	/* Those of /proc that use a GPU, even if neither the daemon nor the driver lists them: they
+	 * have /dev/kfd mapped (process_gpu()). */
 	SNAPSHOT_SEARCH,
 	SNAPSHOT_SEARCH_ALL, /* all of /proc, whether they use a GPU or not */
 };
 
 struct snapshot_request {
-	/* Exactly these processes, `count` of them; NULL: those of `scope`. For each one there is
-	 * an entry, also if it has ended. It stays ended as long as each read requests its pid, so
-	 * a process that gets the same pid is not mistaken for it. */
+	/* The pids of the requested processes, `count` of them; NULL: those of `scope`. Each gets
+	 * an entry, also if it has ended. An entry stays ended as long as each read requests its
+	 * pid, so that a later process with the same pid is not mistaken for it. */
 	const pid_t *pids;
 	size_t count;
 	enum snapshot_scope scope;
@@ -59,26 +61,27 @@ struct snapshot_request {
 	struct container_names *names;
 	/* OBSERVE_BIT()s of the sources to query for queues; 0: none, only identities are read. */
 	unsigned sources;
-	/* Read only the list of the queues: id, context, gpu_id, type and ring size, from the first
-	 * of `sources` that has data (in the order daemon, shm, trap, sysfs, debugfs). Cheap enough
-	 * for a thousand reads a second: from sysfs, the files of a queue are read again only if
-	 * its id has a new directory. */
+	/* Read only the list of the queues: id, context, gpu_id, type and ring size. It comes from
+	 * the first of `sources` that has data (in the order daemon, shm, trap, sysfs, debugfs).
+	 * This is fast enough for a thousand reads a second: from sysfs, the files of a queue are
+	 * read again only if its id has a new directory. */
 	bool ids_only;
 };
 
 struct snapshot_reader;
 
-/* Opens a reader. socket: the daemon's; NULL: libkfdsched's default. Kept, not copied. */
+/* Opens a reader. socket: path of the daemon's socket, which is kept, not copied; NULL:
+ * libkfdsched's default. */
 struct snapshot_reader *snapshot_open(const char *socket);
 void snapshot_close(struct snapshot_reader *reader); /* NULL is allowed */
 
 /*
- * Reads a snapshot. Of the processes whose pids the request names, the identity and what is costly
- * to find (the shared memory of the shim, the directories of the queues) are kept for the next read
- * that names them, too. The texts of debugfs are read once for each snapshot, because on hardware
- * this reads registers.
+ * Reads a snapshot. For processes whose pids the request names, the identity and data that is
+ * costly to find (the shared memory of the shim, the directories of the queues) are kept for the
+ * next read that names them, too. The texts of debugfs are read once for each snapshot, because on
+ * hardware this reads registers.
  *
- * Returns NULL with errno if /proc cannot be listed (SNAPSHOT_SEARCH only).
+ * Returns NULL with errno if /proc cannot be listed (only if the scope searches /proc).
  */
 const struct snapshot *snapshot_read(struct snapshot_reader *reader,
 				     const struct snapshot_request *request);

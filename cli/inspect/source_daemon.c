@@ -17,8 +17,8 @@
 #include "common/proc.h"
 #include "include/kfdsched.h"
 
-/* Returns true if `pid` is a process of the caller's pid namespace. If its namespace may not be
- * read (process of another user), it is taken as the same, because the process has a pid here. */
+/* Returns true if `pid` is a process of the caller's pid namespace. Returns true also if its
+ * namespace may not be read (process of another user), because the process has a pid here. */
 static bool same_namespace(pid_t pid)
 {
 	uint64_t its = proc_namespace(pid, "pid");
@@ -26,8 +26,9 @@ static bool same_namespace(pid_t pid)
 	return !its || its == proc_namespace(0, "pid");
 }
 
-/* Returns true if the daemon runs in another pid namespace. Such a daemon, outside of the caller's
- * container, has other pids for the same processes, so it would be queried about the wrong one. */
+/* Returns true if the daemon runs in another pid namespace, that is outside of the caller's
+ * container. Its pids of the same processes are then others, so a query by the caller's pid would
+ * return the data of a wrong process. */
 bool source_daemon_counts_otherwise(const char *path)
 {
 	const char *named = getenv("KFDSHIM_SOCKET");
@@ -51,8 +52,8 @@ bool source_daemon_counts_otherwise(const char *path)
 	return peer.pid == 0 || (peer.pid > 0 && !same_namespace(peer.pid));
 }
 
-/* Adds a queue with the values that the daemon's status and the dump of the shared memory have in
- * common. Returns NULL if `json` is no queue. */
+/* Adds the queue in `json` with the values that the daemon's status and its dump of the shared
+ * memory both have. Returns NULL if `json` is no queue. */
 static struct observe_queue *add(struct observe_list *list, const json_t *json,
 				 enum observe_source source)
 {
@@ -84,8 +85,9 @@ static struct observe_queue *add(struct observe_list *list, const json_t *json,
 	return queue;
 }
 
-/* Sets whether the queue is suspended. Only the levels trap and self suspend queues, and compute
- * queues only. During a transition (suspending, resuming) it is not known, so nothing is set. */
+/* Sets OBSERVE_SUSPENDED of a queue from the state and level of its process. Only the levels trap
+ * and self suspend queues, and compute queues only. During a transition (suspending, resuming) it
+ * is not known, so nothing is set. */
 static void set_suspended(struct observe_queue *queue, const json_t *process)
 {
 	const char *state = json_string_value(json_object_get(process, "state"));
@@ -151,8 +153,9 @@ static void read_external(const json_t *root, struct observe_list *daemon)
 	}
 }
 
-/* Adds the faults that the daemon's debug session has seen. A queue without an entry stays unknown:
- * the session has no faults from before it, and its last snapshot can be old. */
+/* Sets the faults that the daemon's debug session has seen. Without such faults a queue's faults
+ * stay unknown, because the session does not see those from before it, and its last snapshot can be
+ * old. */
 static void read_exceptions(const json_t *process, struct observe_list *daemon)
 {
 	const json_t *entry;
@@ -209,8 +212,8 @@ const json_t *source_daemon_process(const json_t *status, bool otherwise, pid_t 
 	return NULL;
 }
 
-/* Returns the pid in the daemon's namespace of process `pid` of the caller's namespace; 0 if the
- * daemon does not know the process. */
+/* Translates a pid of the caller's pid namespace into that of the daemon's. Returns 0 if the daemon
+ * does not know the process. */
 static pid_t number_there(struct kfdsched *queried, pid_t pid)
 {
 	json_t *status = all_processes(queried);
@@ -270,8 +273,8 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 		rc = -EPROTO;
 		goto out;
 	}
-	/* A process without the shim can have shared memory in the reply, too, but without
-	 * queues. */
+	/* Read the shared memory only if the process has the shim. Without it, the reply can have
+	 * shared memory, too, but without queues. */
 	if (json_is_object(source_daemon_shm(root)) &&
 	    !json_is_false(json_object_get(json_object_get(root, "process"), "shim")))
 		read_shm(root, daemon, shm);

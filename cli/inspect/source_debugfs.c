@@ -14,8 +14,8 @@
 
 #define DEBUGFS "/sys/kernel/debug"
 #define TEXT_FIRST 65536u /* first size of the buffer, bytes */
-/* Limit of the length of a text; a longer one is refused (-EFBIG), because it is not the driver's.
- * A process with 1024 queues on eight XCCs needs 46 MB. */
+/* Maximum length of a text. A longer one is rejected (-EFBIG), because it cannot be the driver's: a
+ * process with 1024 queues on eight XCCs needs 46 MB. */
 #define TEXT_MAX (1024u << 20)
 
 struct debugfs_file_text {

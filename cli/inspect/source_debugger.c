@@ -33,8 +33,8 @@ static void add_queue(struct observe_list *out, const struct kfdabi_queue_snapsh
 		observe_set(queue, OBSERVE_CWSR_BYTES, entry->ctx_save_restore_area_size,
 			    OBSERVE_TRAP);
 	}
-	/* A session reports the faults that occur during it. So no fault in a session that has just
-	 * begun does not mean that there was none. */
+	/* Report faults, but not that there are none: this session has just begun, and a session
+	 * reports only the faults that occur during it. */
 	if (entry->exception_status & EXCEPTION_FAULTS)
 		observe_set(queue, OBSERVE_EXCEPTIONS, entry->exception_status & EXCEPTION_FAULTS,
 			    OBSERVE_TRAP);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Reads write and read pointers, and reported faults, in the memory of the process, by
- * /proc/PID/mem. This does not stop the process. It can also read memory that is mapped from a
- * render node, through the driver's access function; process_vm_readv(2) can read ordinary pages
- * only.
+ * /proc/PID/mem. This does not stop the process. /proc/PID/mem can also read memory that is mapped
+ * from a render node, through the driver's access function; process_vm_readv(2) can read ordinary
+ * pages only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 #define AQL_PACKET_BYTES 64u
 #define DWORD_BYTES 4u
 /* Offset of err_payload_addr in struct kfd_context_save_area_header (kfd_ioctl.h), which is at the
- * beginning of the save area. The driver adds there the exceptions of the queue that it reports to
- * the runtime, that is those that no debugger has enabled (kfd_dbg_send_exception_to_runtime(),
- * kfd_debug.c). */
+ * beginning of the save area. It is the address of a word to which the driver adds the exceptions
+ * of the queue that it reports to the runtime, that is those that no debugger has enabled
+ * (kfd_dbg_send_exception_to_runtime(), kfd_debug.c). */
 #define HEADER_PAYLOAD 24u
 #define ALL_EXCEPTIONS (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
@@ -55,7 +55,7 @@ static bool read_at(int fd, uint64_t address, uint64_t *out)
 }
 
 /* Sets the faults that the driver has reported to the runtime. They stay unknown if the runtime has
- * named no address for them, or if it keeps another value there. */
+ * set no address for them, or if the value there has bits that are no exceptions. */
 static void read_exceptions(int fd, struct observe_queue *queue)
 {
 	uint64_t area = queue->field[OBSERVE_CWSR_ADDRESS].value, address, mask;
@@ -105,8 +105,8 @@ void observe_backlog(struct observe_list *list)
 		const struct observe_value *rptr = &queue->field[OBSERVE_RPTR];
 		uint64_t bytes = pointer_scale(queue);
 
-		/* Only if both are from the same source: two sources are read at different
-		 * times. */
+		/* Calculate the backlog only if both pointers are from the same source: two sources
+		 * are read at different times. */
 		if (bytes && wptr->source != OBSERVE_NO_SOURCE && wptr->source == rptr->source &&
 		    wptr->value >= rptr->value)
 			observe_set(queue, OBSERVE_BACKLOG_BYTES,

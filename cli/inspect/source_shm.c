@@ -31,16 +31,17 @@
 #define SHM_END ".lane"
 #define TRIES 10 /* attempts to get a consistent copy while queues are created or destroyed */
 
-/* A process without such a file may have any number of fds. To limit the cost, the next search
- * starts after PAUSE times the duration of the last one, at most PAUSE_MAX_NS. */
+/* A process without client shared memory may have any number of fds to search. To limit the cost,
+ * the next search starts after PAUSE times the duration of the last one, or after PAUSE_MAX_NS if
+ * that is less. */
 #define PAUSE 20u
 #define PAUSE_MAX_NS 1000000000u /* 1 s */
 
 struct source_shm {
 	int fd;			 /* the file of the process; -1: not found */
 	struct client_shm *copy; /* copy of the file; NULL: not allocated yet */
-	bool copied;		 /* copy is complete, and of this file */
-	uint64_t read_due_ns;	 /* fd is -1: earliest time of the next search */
+	bool copied;		 /* copy is complete, and of the file in fd */
+	uint64_t read_due_ns;	 /* if fd is -1: earliest time of the next search */
 };
 
 struct source_shm *source_shm_new(void)
@@ -68,8 +69,9 @@ void source_shm_free(struct source_shm *shm)
 	free(shm);
 }
 
-/* Returns true if the process holds the lock on the file, which shows that the file is its own: it
- * also has the files of its peers open, and between fork and exec that of its parent. */
+/* Returns true if process `pid` holds the lock on the file. This shows that the file is its own: it
+ * also has the files of other processes open, and between fork and exec that of its parent, but
+ * without a lock. */
 static bool is_shm_of(int fd, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -201,9 +203,9 @@ static int read_shm(const struct client_shm *shm, struct observe_list *out, WHY)
 }
 
 /* Copies the file as it was between two changes of its queues. The shim changes queue_generation at
- * the end of each change. So the copy is consistent if, after copying, the file still has the
- * generation of the copy; and while the generation stays the same, an old copy is current. Returns
- * false if the file cannot be read, or changed during all TRIES attempts. */
+ * the end of each change. So a copy is consistent if the file has the same generation after
+ * copying, and it stays current as long as the generation does not change. Returns false if the
+ * file cannot be read, or changed during all TRIES attempts. */
 static bool copy_shm(struct source_shm *shm)
 {
 	uint32_t generation;

@@ -2,10 +2,10 @@
 /*
  * Reads the driver's list of a process's queues in sysfs.
  *
- * Fast enough for a thousand samples a second: the directory of the process stays open, and the
- * files of a queue, which never change, are read only if its directory is new. A queue id is reused
- * at once, but its directory then has another inode number (kernfs assigns inode numbers in
- * sequence; so does tmpfs, which kfdsim uses).
+ * This is fast enough for a thousand samples a second: the directory of the process stays open, and
+ * the files of a queue, which never change, are read only if its directory is new. A queue id is
+ * reused at once, but its directory then has another inode number, because kernfs and tmpfs (which
+ * kfdsim uses) assign inode numbers in sequence.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "kfd/sysfs.h"
 
 struct sysfs_process {
-	ino_t inode; /* of the queue's directory when `queue` was read; 0: not read */
+	ino_t inode; /* inode number of the queue's directory when `queue` was read; 0: not read */
 	struct sysfs_queue queue;
 };
 
@@ -123,8 +123,8 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 	if (rc)
 		return rc;
 	read_dir(sysfs, out);
-	/* An empty list can mean that the directory itself was removed. Opening it again by its
-	 * name shows that. */
+	/* An empty list can mean that the directory itself was removed. Check that by opening it
+	 * again by its name. */
 	if (out->count == 0)
 		rc = open_dir(sysfs, host_pid, why);
 	return rc;

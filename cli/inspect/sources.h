@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of the sources, one file each, and the observer, which queries all of them about one
- * process. Used by snapshot.c and kfdsched top.
+ * Reads the queues of a process. Each source has a reader in a file of its own, and the observer
+ * queries all sources. Used by snapshot.c and kfdsched top.
  *
  * Each reader adds the queues of the process to *out, which the caller has cleared, with itself as
  * the source of every value. Unless stated otherwise it returns 0, or a negative errno with a
@@ -24,9 +24,9 @@
  * in the client's shared memory (struct client_shm).
  *
  * pid: in the caller's pid namespace. socket: NULL: libkfdsched's default. otherwise: the daemon is
- * in another pid namespace (source_daemon_counts_otherwise()). Then its pid of the process is first
- * looked up in its list of all processes, which has both pids of each process. -EPROTO: the
- * daemon's reply has another format.
+ * in another pid namespace (source_daemon_counts_otherwise()). Then the process is first looked up
+ * in the daemon's list of all processes, which has the pids of each process in both namespaces.
+ * -EPROTO: the daemon's reply has another format.
  */
 int source_daemon(const char *socket, bool otherwise, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *shm, WHY);
@@ -48,8 +48,8 @@ size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
 
 /*
  * Reads the shared memory (struct client_shm) of a process whose shim runs without a daemon. It is
- * a file that the shim has open. The fd on it is kept between samples of the same process. If the
- * process has no such file, it is not searched for at every sample: a file that is created later is
+ * a file that the shim has open. The fd on it is kept between samples of the same process. If no
+ * such file was found, not every sample searches for it again: a file that is created later is
  * found after at most one second.
  */
 struct source_shm;
@@ -58,11 +58,12 @@ void source_shm_free(struct source_shm *shm); /* NULL is allowed */
 int source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY);
 
 /* Opens a debug session on the process, reads its queues from a queue snapshot, and ends the
- * session. -EBUSY: another debugger or the daemon has a session on the process, or traces it. */
+ * session. -EBUSY: another debugger or the daemon has a session on the process, or the process is
+ * traced. */
 int source_trap(pid_t pid, struct observe_list *out, WHY);
 
 /* Reads the driver's list of the queues of a process in sysfs, with a cache between samples.
- * host_pid: pid in the driver's numbering; 0: not known, the result is -EXDEV. */
+ * host_pid: pid in the pid namespace that the driver uses; 0: not known, then it returns -EXDEV. */
 struct source_sysfs;
 struct source_sysfs *source_sysfs_new(void);
 void source_sysfs_free(struct source_sysfs *sysfs); /* NULL is allowed */
@@ -71,10 +72,11 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 /*
  * Read debugfs kfd/mqds and kfd/hqds (format: debugfs.h), and keep the last texts.
  *
- * source_mqds(): the entries have no ids. host_pid: pid in the driver's numbering; 0: not known,
- * the text is read and the result is -EXDEV.
- * source_hqds(): one entry for each ring that is active in a hardware slot; OBSERVE_HQDS counts its
- * slots. The text names no process, so the caller joins the entries to those of other sources.
+ * source_mqds() adds the queues of one process, without ids. host_pid: pid in the pid namespace
+ * that the driver uses; 0: not known, then it reads the text and returns -EXDEV.
+ * source_hqds() adds an entry for each ring that is active in a hardware slot. OBSERVE_HQDS is the
+ * number of its slots. The text names no process, so the caller joins the entries to those of other
+ * sources.
  *
  * After -EBADMSG and -EOPNOTSUPP, *out has the entries that could be read: those before the error
  * in the text, or those of the GPUs whose format is known.
@@ -82,8 +84,8 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 struct source_debugfs;
 struct source_debugfs *source_debugfs_new(void);
 void source_debugfs_free(struct source_debugfs *debugfs); /* NULL is allowed */
-/* Drops the texts. The next call of source_mqds() and source_hqds() reads them again, and further
- * calls use what it has read. */
+/* Drops the texts. The next calls of source_mqds() and source_hqds() read them again; later calls
+ * use these texts. */
 void source_debugfs_renew(struct source_debugfs *debugfs);
 int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
@@ -92,22 +94,24 @@ int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
 const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
 				size_t *bytes);
 
-/* Reads the write and read pointers in the memory of the process, without stopping it, for those
- * queues in *list that have their addresses, and the faults that the driver has reported to the
- * runtime. Sets OBSERVE_WPTR, OBSERVE_RPTR and OBSERVE_EXCEPTIONS. */
+/* Reads from the memory of the process, without stopping it, the read and write pointers of the
+ * queues in *list whose pointer addresses are known, and the faults that the driver has reported to
+ * the runtime. Sets OBSERVE_WPTR, OBSERVE_RPTR and OBSERVE_EXCEPTIONS. */
 int source_memory(pid_t pid, struct observe_list *list, WHY);
 /* Sets OBSERVE_BACKLOG_BYTES of queues whose read and write pointer are from the same source. */
 void observe_backlog(struct observe_list *list);
 /* Sets OBSERVE_HQDS, the number of slots, to 0 for each queue with a known ring that was found in
- * no slot. To be called only if all slots were read: then such a queue is not on the GPU now. */
+ * no slot. May only be called if all slots were read, because only then such a queue is not on the
+ * GPU. */
 void observe_none_active(struct observe_list *list);
 
 /* ---- all sources of one process (observer.c) ---- */
 
-/* What the observers of a snapshot have in common. */
+/* State that all observers of a snapshot reader share. */
 struct observe_context {
-	const char *socket;		   /* the daemon's; NULL: libkfdsched's default */
-	bool daemon_checked, other_daemon; /* checked: whether the daemon is in another namespace */
+	const char *socket; /* the daemon's; NULL: libkfdsched's default */
+	/* other_daemon: the daemon is in another pid namespace; valid if daemon_checked. */
+	bool daemon_checked, other_daemon;
 	struct source_debugfs *debugfs;
 };
 
@@ -117,11 +121,11 @@ struct observer;
 struct observer *observer_open(pid_t pid, struct observe_context *context);
 void observer_close(struct observer *observer); /* NULL is allowed */
 /*
- * Queries all `sources` (OBSERVE_BIT()s) and joins their results in *out; with ids_only, the first
- * one that has data (struct snapshot_request).
+ * Queries all `sources` (OBSERVE_BIT()s) and joins their results in *out. ids_only: stops at the
+ * first source that has data, and reads only the list of queues (struct snapshot_request).
  *
- * Returns 0 also if no source has data; see out->result[]. -ESRCH: the process has ended since
- * observer_open(), or did not exist then; a reused pid is noticed.
+ * Returns 0, also if no source has data (see out->result[]), or -ESRCH if the process has ended
+ * since observer_open() or did not exist then. A reused pid is detected.
  */
 int observer_sample(struct observer *observer, unsigned sources, bool ids_only,
 		    struct observation *out);
