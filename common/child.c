@@ -13,14 +13,15 @@
 
 #include "common/wait.h"
 
-/* Pipes of a program that starts, by their place. stdin is never a pipe, so its place has the one
- * on which the child reports that exec has failed; a successful exec closes it. */
+/* Pipes to a program, by the fd number of its stdin, stdout and stderr. stdin is never a pipe. So
+ * its place (REPORT) has the pipe on which the child reports that exec has failed; a successful
+ * exec closes it. */
 #define PIPES 3
 #define REPORT STDIN_FILENO
 #define READ_END 0
 #define WRITE_END 1
 
-/* Sets all signals that have a handler to their default. */
+/* Sets all signals that have a handler to SIG_DFL. */
 static void drop_handlers(void)
 {
 	struct sigaction action;
@@ -37,7 +38,7 @@ pid_t child_fork(int death_signal, bool leads_group)
 
 	signal(SIGCHLD, SIG_DFL);
 	fflush(NULL);
-	/* A signal that arrives in the child before drop_handlers() has to wait. */
+	/* Block all signals until drop_handlers(), so that no handler runs in the child. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	pid = fork();
@@ -47,7 +48,7 @@ pid_t child_fork(int death_signal, bool leads_group)
 	if (pid == 0) {
 		drop_handlers();
 		prctl(PR_SET_PDEATHSIG, death_signal);
-		/* If the parent has died before prctl(), no signal will arrive. */
+		/* If the parent has ended before prctl(), no death signal will arrive. */
 		if (getppid() != parent)
 			_exit(126);
 	}
@@ -75,8 +76,8 @@ static int open_pipes(const struct child_program *program, int pipes[PIPES][2])
 	return 0;
 }
 
-/* Gives the forked child what the program is to start with. Returns false with errno on an
- * error. */
+/* Prepares the forked child for the exec of the program: its stdio, environment and signals.
+ * Returns false with errno on an error. */
 static bool prepare(const struct child_program *program, int pipes[PIPES][2])
 {
 	const char *const *setting = program->environment;
@@ -89,7 +90,7 @@ static bool prepare(const struct child_program *program, int pipes[PIPES][2])
 			from = open("/dev/null", O_RDWR | O_CLOEXEC);
 		else if (from == CHILD_PIPE)
 			from = pipes[i][WRITE_END];
-		/* An inherited stream may be closed, and stays so. */
+		/* Skip a stream that is inherited as it is: if it is closed, it stays closed. */
 		if (from != i && dup2(from, i) < 0)
 			return false;
 	}
@@ -102,7 +103,8 @@ static bool prepare(const struct child_program *program, int pipes[PIPES][2])
 	return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
 }
 
-/* Turns the forked child into the program. Does not return: ends by exec or exit. */
+/* Executes the program in the forked child. If that fails, reports the error on the pipe REPORT and
+ * exits. */
 static _Noreturn void become(const struct child_program *program, int pipes[PIPES][2])
 {
 	int error;
@@ -113,7 +115,8 @@ static _Noreturn void become(const struct child_program *program, int pipes[PIPE
 	_exit(write(pipes[REPORT][WRITE_END], &error, sizeof(error)) < 0 ? 126 : 127);
 }
 
-/* Waits until the child has called exec. Returns 0, or the error that the child reports. */
+/* Waits until the child has called exec. Returns 0, or the negative errno that the child reports if
+ * exec has failed. */
 static int exec_error(int from)
 {
 	int error = 0;
@@ -154,7 +157,8 @@ int child_wait(pid_t pid)
 	return TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0 ? -errno : status;
 }
 
-/* Reads until all writers have closed the pipe. Returns 0 or an error of child_collect(). */
+/* Reads the pipe into `out` until all its writers have closed it. Returns 0, or an error of
+ * child_collect(). */
 static int read_all(int from, uint64_t deadline, char *out, size_t size)
 {
 	size_t used = 0;

@@ -28,7 +28,7 @@
 #include "kfd/device.h"
 #include "kfd/sysfs.h"
 
-#define FILES 4096u /* open files that are checked; a process can have any number */
+#define FILES 4096u /* maximum number of open files that are checked in a process */
 #define CGROUPS "/sys/fs/cgroup"
 
 /* Returns the entry of process `pid`, which is added if there is none. */
@@ -66,7 +66,8 @@ const char *doctor_level_name(enum doctor_level level)
 	return level_names[level];
 }
 
-/* Returns the index of a word in a list of names, or `other` if it is not there or NULL. */
+/* Returns the index of a word in a list of names, or `other` if `word` is NULL or not in the
+ * list. */
 static int find_name(const char *word, const char *const *names, int n, int other)
 {
 	for (int i = 0; word && i < n; i++)
@@ -130,9 +131,9 @@ static void add_registered(struct doctor_facts *facts, const json_t *status)
 	}
 }
 
-/* Reads what the driver lists of a process: counts its queues on their nodes, because every compute
- * queue needs a slot there, and records the nodes on which it has queues or VRAM. p NULL: the
- * process is not examined, and only the queues are counted. */
+/* Reads the driver's list of the queues of one process. Counts compute queues on their nodes,
+ * because each needs a slot there. Records the nodes on which the process has queues or VRAM,
+ * unless p is NULL (then the process is not examined). */
 static void read_listed(struct doctor_facts *facts, struct doctor_process *p, pid_t pid)
 {
 	struct sysfs_queue queues[SYSFS_QUEUES];
@@ -158,7 +159,8 @@ static void read_listed(struct doctor_facts *facts, struct doctor_process *p, pi
  * a container the list has pids of another namespace, so only the queues are counted. */
 static void add_seen(struct doctor_facts *facts)
 {
-	/* The driver lists processes by their pids in the machine's first pid namespace. */
+	/* named: the driver's list has pids of the machine's first pid namespace, and this process
+	 * is in that namespace. */
 	bool named = observe_names_match();
 	struct gpu_processes list;
 
@@ -228,14 +230,14 @@ static void read_program(struct doctor_process *p)
 	close(fd);
 }
 
-/* Reads which process traces this one, and that process's parent. */
+/* Reads which process traces this one, and the parent of that tracer. */
 static void read_tracer(struct doctor_process *p)
 {
 	int64_t thread, tracer;
 
 	if (read_property(&thread, "TracerPid", "/proc/%d/status", p->pid))
 		return;
-	/* TracerPid can be a thread: find the process to which it belongs. */
+	/* TracerPid can be that of a thread: find the process to which the thread belongs. */
 	if (thread <= 0 || read_property(&tracer, "Tgid", "/proc/%lld/status", (long long)thread))
 		tracer = thread;
 	p->tracer = tracer;
@@ -267,8 +269,8 @@ static enum doctor_known is_there(int pid, const char *path)
 	return rc == 0 ? DOCTOR_YES : rc == -ENOENT ? DOCTOR_NO : DOCTOR_UNKNOWN;
 }
 
-/* Finds the first libkfdshim.so in the value of LD_PRELOAD, and whether that file exists for the
- * process. */
+/* Finds the first libkfdshim.so in the value of LD_PRELOAD, and checks whether that file exists in
+ * the root directory of the process. */
 static void read_preload(struct doctor_process *p, const char *value)
 {
 	static const char name[] = "libkfdshim.so";
@@ -311,8 +313,8 @@ static void read_variable(struct doctor_process *p, const char *entry)
 		read_bytes(&p->vram_limit, value);
 }
 
-/* Reads the environment with which the process was started. environment_read NO: this user is not
- * allowed to read them. */
+/* Reads the environment with which the process was started. Sets environment_read to DOCTOR_NO if
+ * this user is not allowed to read it. */
 static void read_environment(struct doctor_process *p)
 {
 	size_t bytes;
@@ -322,7 +324,7 @@ static void read_environment(struct doctor_process *p)
 	for (size_t at = 0; text && at < bytes; at += strlen(text + at) + 1)
 		read_variable(p, text + at);
 	free(text);
-	/* Without the shim the limit has no effect. */
+	/* Without the shim the VRAM limit has no effect. */
 	if (p->shim == DOCTOR_NO || p->env_disabled)
 		p->vram_limit = -1;
 }
@@ -359,7 +361,7 @@ void doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
 
 /* ---- the process that the user named ---- */
 
-/* Reads the number of threads, and the parent. */
+/* Reads the number of threads of the process, and its parent. */
 static void read_status(struct doctor_named *named)
 {
 	named->threads = (unsigned)proc_status_number(named->identity.pid, "\nThreads:");
@@ -369,9 +371,9 @@ static void read_status(struct doctor_named *named)
 			  (int)named->parent);
 }
 
-/* Finds out whether the process is dumpable: the files in /proc/PID belong to its user if it is,
- * otherwise to root (task_dump_owner(), fs/proc/base.c). For a process of root both look the same,
- * so it stays unknown. */
+/* Reads whether the process is dumpable: if it is, the files in /proc/PID belong to its user,
+ * otherwise to root (task_dump_owner(), fs/proc/base.c). For a process of root this does not
+ * differ, so it stays unknown. */
 static void read_dumpable(struct doctor_named *named)
 {
 	struct stat st;
@@ -391,9 +393,10 @@ static void read_user_namespace(struct doctor_named *named)
 		named->same_user_namespace = its == ours ? DOCTOR_YES : DOCTOR_NO;
 }
 
-/* Finds out whether a cgroup of the process is frozen, which is how a container is paused. `line`:
- * one line of /proc/PID/cgroup, "ID:CONTROLLERS:PATH", which is modified. Without controllers it is
- * the unified hierarchy (cgroup.events); in the older one the controller is "freezer". */
+/* Reads whether a cgroup of the process is frozen, which is how a container is paused. `line`: one
+ * line of /proc/PID/cgroup, "ID:CONTROLLERS:PATH", which is modified. A line without controllers is
+ * that of the unified hierarchy (cgroup.events); in older hierarchies only that of the controller
+ * "freezer" is read. */
 static void read_cgroup(struct doctor_named *named, char *line)
 {
 	char *controllers = strchr(line, ':'),
@@ -429,7 +432,8 @@ static void read_paused(struct doctor_named *named)
 	free(text);
 }
 
-/* Identifies the process by its number, which may be that of one of its threads, and its user. */
+/* Identifies the process and its user. The number that the user gave may be that of a thread; then
+ * it identifies the thread's process. Returns 0 or a negative errno. */
 static int identify(struct doctor_named *named)
 {
 	int rc = process_identify(named->queried, &named->identity);
@@ -438,7 +442,7 @@ static int identify(struct doctor_named *named)
 	if (rc == -EINVAL)
 		rc = process_identify(proc_status_number(named->queried, "\nTgid:"),
 				      &named->identity);
-	if (rc) /* -EINVAL again: still no process's number, so it has ended */
+	if (rc) /* -EINVAL again: the number is no process any more, so it has ended */
 		return rc == -EINVAL ? -ESRCH : rc;
 	user = getpwuid(named->identity.uid);
 	if (user)

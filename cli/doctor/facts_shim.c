@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Collects what a program that is started in this session finds: the shim, the directory in which
- * shims meet, limits, the HSA runtime, variables. */
+/* Collects what a program that is started in this session finds: the shim, the directory by which
+ * shims find each other, limits, the HSA runtime, environment variables. */
 #include "cli/doctor/facts.h"
 
 #include <dlfcn.h>
@@ -24,14 +24,14 @@
 #include "common/wait.h"
 
 #define ROCR "libhsa-runtime64.so.1"
-#define OUTPUT_BYTES 8192 /* bytes kept of a program's output */
+#define OUTPUT_BYTES 8192 /* maximum number of bytes that are read of a program's output */
 #define DIR_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
 
 /*
  * Starts kfdsched with `library` preloaded and LD_TRACE_LOADED_OBJECTS set: the dynamic linker then
- * prints what it loads and exits, so that no code of the library runs (ld.so(8)). A line of what it
- * loads begins with a tab, others are complaints. Returns 0, with the lines in `output`, cut to its
- * size, or a negative errno.
+ * prints what it loads and exits, so that no code of the library runs (ld.so(8)). A line about a
+ * loaded library begins with a tab; other lines are error messages. Returns 0, with the lines in
+ * `output`, cut to its size, or a negative errno.
  */
 static int query_linker(const char *library, char output[OUTPUT_BYTES])
 {
@@ -48,8 +48,8 @@ static int query_linker(const char *library, char output[OUTPUT_BYTES])
 	return rc < 0 && rc != -EFBIG ? rc : 0;
 }
 
-/* Checks whether the dynamic linker can load the library with all its dependencies. If not, writes
- * the reason into `problem`. */
+/* Checks whether the dynamic linker can load the library with all its dependencies. If not, returns
+ * DOCTOR_NO and writes the reason to `problem`. */
 static enum doctor_known loads(const char *library, char *problem, size_t size)
 {
 	char output[OUTPUT_BYTES], *at;
@@ -75,12 +75,12 @@ static enum doctor_known loads(const char *library, char *problem, size_t size)
 			snprintf(problem, size, "%.*s", (int)strcspn(at, "\n"), at);
 			return DOCTOR_NO;
 		}
-	/* Without a complaint, the linker still does not preload in some cases, for example for
-	 * set-user-ID programs. */
+	/* Even without an error message the linker can skip the library, for example in set-user-ID
+	 * programs. So check that the output lists it. */
 	return strstr(output, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
 }
 
-/* Takes the place of the driver's ioctl for the agent; every call fails. */
+/* Fails every call. The agent gets it in place of the driver's ioctl(). */
 static int no_ioctl(int fd, unsigned long request, void *arg)
 {
 	(void)fd;
@@ -90,8 +90,9 @@ static int no_ioctl(int fd, unsigned long request, void *arg)
 	return -1;
 }
 
-/* Runs in a child: starts the agent as the libkfdshim.so of this build does. The agent starts its
- * thread with the first queue only, so nothing runs. Returns 0: it accepts the ABI. */
+/* Starts the agent as the libkfdshim.so of this build does; called in a child process. The agent
+ * creates its thread only with the first queue, so nothing of it runs on. Returns 0 if the agent
+ * accepts the ABI, else 1. */
 static int start_agent(const struct doctor_facts *facts)
 {
 	static uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
@@ -244,13 +245,13 @@ static bool wrong_bytes(const char *value)
 	return read_bytes(&bytes, value) != 0;
 }
 
-/* Checks the values of the KFDSHIM_ variables in this session, by the rules of the shim. Only the
- * first wrong one is kept. */
+/* Checks the values of the KFDSHIM_ variables in this session by the rules of the shim. Records
+ * only the first wrong one. */
 static void collect_environment(struct doctor_facts *facts)
 {
 	static const struct {
 		const char *name;
-		size_t longest; /* most bytes of the value, if there is no function */
+		size_t longest; /* maximum length of the value if `wrong` is NULL */
 		bool (*wrong)(const char *value);
 	} variables[] = {
 		{"KFDSHIM_PRIORITY", 0, wrong_priority},

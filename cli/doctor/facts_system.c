@@ -99,8 +99,8 @@ static bool is_daemon(int64_t pid)
 	       !strcmp(comm, NAME_DAEMON);
 }
 
-/* Returns true if the process is in another pid namespace, that of a container or a simulation. If
- * that cannot be read, it counts as being in this one. */
+/* Returns true if the process is in another pid namespace, that of a container or a simulation.
+ * Returns false also if the namespace cannot be read. */
 static bool is_elsewhere(int64_t pid)
 {
 	uint64_t its = proc_namespace((pid_t)pid, "pid"), ours = proc_namespace(0, "pid");
@@ -108,8 +108,8 @@ static bool is_elsewhere(int64_t pid)
 	return its && ours && its != ours;
 }
 
-/* Returns the pid of a kfdschedd that runs in this pid namespace, on whichever socket it listens.
- * 0: none is visible. */
+/* Returns the pid of a kfdschedd that runs in this pid namespace, whatever socket it listens on, or
+ * 0 if none is visible. */
 static int64_t find_daemon(void)
 {
 	DIR *dir = opendir("/proc");
@@ -140,8 +140,8 @@ static void collect_limit(struct doctor_daemon *daemon)
 	free(text);
 }
 
-/* Copies the facts from the daemon's reply. /proc is only read if the daemon is in this pid
- * namespace, because its pids mean other processes otherwise. */
+/* Copies the facts from the daemon's reply. Reads /proc only if the daemon is in this pid
+ * namespace, because otherwise its pids are other processes here. */
 static void read_status(struct doctor_daemon *daemon, const json_t *status)
 {
 	const json_t *about = json_object_get(status, "daemon");
@@ -162,8 +162,8 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
 	if (daemon->here != DOCTOR_YES)
 		return;
-	/* Read the watchdog's capabilities, because the daemon's processes that need this one
-	 * inherit it from the watchdog. */
+	/* Read CAP_SYS_PTRACE of the watchdog (daemon->pid), because the daemon's processes that
+	 * need it inherit it from the watchdog. */
 	if (!read_mask(&capabilities, "CapPrm", "/proc/%lld/status", (long long)daemon->pid))
 		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
 	collect_limit(daemon);

@@ -46,8 +46,8 @@ const char *container_clue_name(enum container_clue clue)
 
 /* ---- detection by cgroup names ---- */
 
-/* Most names of a cgroup path that are parsed. The kernel allows deeper paths, but container
- * engines do not create them. */
+/* Maximum number of names in a cgroup path that are parsed. The kernel allows deeper paths, but
+ * container engines do not create them. */
 #define NAMES 64u
 
 struct word {

@@ -15,7 +15,7 @@
 #include "include/kfdsched.h"
 #include "kfd/sysfs.h"
 
-#define PROCESSES 4096u /* most processes read from the daemon, and most read from sysfs */
+#define PROCESSES 4096u /* maximum number read from the daemon, and from sysfs */
 #define DEVICE "/dev/kfd"
 
 static int by_pid(const void *a, const void *b)

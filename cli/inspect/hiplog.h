@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a line reports, and which fields its record has only for this kind. */
 enum hiplog_kind {
 	HIPLOG_OTHER,	 /* any other line of the log; only its prefix is parsed */
 	HIPLOG_CREATED,	 /* hardware queue created; has packets, priority, cooperative */
@@ -35,11 +36,11 @@ enum hiplog_kind {
 	HIPLOG_RELEASED, /* hardware queue released by a stream; has references */
 	HIPLOG_DELETED,	 /* hardware queue deleted */
 	HIPLOG_ABORTED,	 /* error of a queue, reported by the runtime; name: the error */
-	HIPLOG_POOL,	 /* queues of a device, logged before one more is created; has pool */
+	HIPLOG_POOL,	 /* numbers of queues of a device before one more is created; has pool */
 	HIPLOG_DISPATCH, /* packet that starts a kernel */
 	HIPLOG_BARRIER,	 /* barrier packet */
 	HIPLOG_PACKET,	 /* other packet; name: its kind as written in the log */
-	HIPLOG_KERNEL,	 /* name: the kernel that this thread dispatches next */
+	HIPLOG_KERNEL,	 /* kernel that this thread dispatches next; name: the kernel */
 	HIPLOG_COPY,	 /* copy that is done by the HSA runtime */
 	HIPLOG_CALL,	 /* begin of a HIP function; name: the function */
 	HIPLOG_RETURN,	 /* end of a HIP function; has name, result, and duration in some logs */

@@ -8,8 +8,8 @@
 
 #include "common/allocate.h"
 
-/* Fields that are constant for the life of a queue, or changed by its process only. Other fields
- * would differ merely because the sources are read at different times. */
+/* Fields that are compared: they are constant for the life of a queue, or changed by its process
+ * only. Other fields would differ merely because the sources are read at different times. */
 static const enum observe_field compared[] = {
 	OBSERVE_TYPE,	      OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_WPTR_ADDRESS,
 	OBSERVE_RPTR_ADDRESS, OBSERVE_PRIORITY,	  OBSERVE_PERCENT,	OBSERVE_CWSR_ADDRESS,
@@ -29,8 +29,8 @@ static bool is_compute(const struct observe_queue *queue)
 
 /* ---- rows ---- */
 
-/* Returns true if a debugfs entry is this queue: same ring address, and same doorbell if both
- * doorbells are known. */
+/* Returns true if a debugfs entry is this queue: it has the same node and ring address, and the
+ * same doorbell if both doorbells are known. */
 static bool fits(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	if (queue->gpu_id != entry->gpu_id || !observe_same(queue, entry, OBSERVE_RING_ADDRESS))
@@ -46,7 +46,8 @@ static void set_reported(struct verify_row *row, enum observe_source source,
 	row->by[source] = entry;
 }
 
-/* Returns true if the entry has context and id of the row, or has no id and fits(). */
+/* Returns true if the entry is the queue of the row: it has the same context and id, or has no id
+ * but the same ring (fits()). */
 static bool is_of_row(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return entry->id != OBSERVE_NO_ID
@@ -71,7 +72,8 @@ static bool is_alike_row(const struct verify_row *row, const struct observe_queu
 	       !observe_known(row->queue, OBSERVE_RING_ADDRESS) && observe_alike(row->queue, entry);
 }
 
-/* Returns true if the slot fits() the MQD of a row whose ring address only debugfs knows. */
+/* Returns true if the entry, a hardware slot, is the same queue as the MQD of the row (fits()).
+ * Needed for rows whose ring address is known from debugfs only. */
 static bool fits_descriptor(const struct verify_row *row, const struct observe_queue *entry)
 {
 	return row->by[OBSERVE_MQD] && fits(row->by[OBSERVE_MQD], entry);
@@ -122,8 +124,8 @@ static bool is_placed(const struct verify *v, const struct observe_queue *entry,
 	return false;
 }
 
-/* Places the entries in rows: first those that is_of_row() identifies, then the others by weaker
- * criteria in the rows that remain. */
+/* Places the entries in rows: first those that is_of_row() identifies, then the others, by weaker
+ * criteria, in the rows that have no entry of this source yet or in new rows. */
 static void place_all(struct verify *v, const struct observe_list *list, enum observe_source source)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -190,8 +192,8 @@ static void differ_by(struct verify *v, const struct verify_row *row, enum verif
 	out->b = b;
 }
 
-/* Returns true if the source lists all queues of this kind, so that a missing queue is a
- * difference. Hardware slots hold mapped queues only. */
+/* Returns true if the source lists every queue of the kind that the row has, so that a missing
+ * queue is a difference. Hardware slots do not, because they hold mapped queues only. */
 static bool must_have(const struct verify_row *row, enum observe_source source)
 {
 	const struct observe_queue *queue = row->queue;
@@ -217,8 +219,8 @@ static void find_missing(struct verify *v, const struct verify_row *row)
 static bool reports(const struct verify_row *row, enum observe_source source,
 		    enum observe_field field)
 {
-	/* Not for VERIFY_ALIKE: type and size are equal by definition, and the other values may be
-	 * of another queue. */
+	/* Do not compare an entry that is only alike: its type and size are equal by definition,
+	 * and its other values may be of another queue. */
 	return row->reported[source] == VERIFY_REPORTED &&
 	       row->by[source]->field[field].source == source;
 }
@@ -302,9 +304,9 @@ static void compare_count(struct verify *v, const struct verify_row *row, uint32
 	out->value_b = entry->field[field].value;
 }
 
-/* Returns the OBSERVE_BIT()s of the sources that replied and are independent of each other. The
- * daemon is left out beside the client's shared memory, because it reads that memory; hardware
- * slots are left out, because they hold mapped queues only. */
+/* Returns the OBSERVE_BIT()s of the sources that replied and are independent of each other. If the
+ * client's shared memory is among them, the daemon is left out, because it reads that memory.
+ * Hardware slots are left out, because they hold mapped queues only. */
 static uint32_t witnesses(const struct observation *seen)
 {
 	uint32_t sources = 0;

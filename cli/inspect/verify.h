@@ -3,14 +3,14 @@
  * Compares what each source reports about the same queues (kfdsched verify).
  *
  * The sources are read one after the other, so a change in between appears as a difference. To
- * filter that out, the caller samples twice: verify_keep() keeps only the differences that appear
- * in both comparisons.
+ * filter such differences out, the caller samples twice: verify_keep() keeps only the differences
+ * that appear in both comparisons.
  *
  * The following is not counted as a difference:
  * - a value that a source does not report;
  * - a queue that is in no hardware slot now, because it is suspended, evicted or waits for a slot;
- * - the lowest priority in an MQD while the shim reports the priority that the process set: level
- *   weight holds a process by this priority;
+ * - the lowest priority in an MQD while the shim reports the priority that the process set: at
+ *   level weight the shim holds a process by this lowest priority;
  * - CU masks, because the shim counts the CUs that were requested, and the driver those that exist;
  * - queues of the render node (DRM), which KFD does not know;
  * - queues of further KFD contexts of the process, which are not in a debug session's snapshot, nor
@@ -71,8 +71,8 @@ struct verify {
 	struct verify_difference *difference;
 	size_t differences, room;
 	uint32_t witnesses; /* OBSERVE_BIT()s of the independent sources that listed queues */
-	size_t alike;	    /* rows with VERIFY_ALIKE in at least one source */
-	size_t lowered;	    /* priorities found lowered to the lowest, as level weight does */
+	size_t alike;	    /* number of rows with VERIFY_ALIKE in at least one source */
+	size_t lowered;	    /* queues with the lowest priority in the MQD because of level weight */
 };
 
 /*
@@ -82,8 +82,8 @@ struct verify {
  */
 void verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
 		    size_t n_gpus, struct verify *out);
-/* Removes from *now each difference that *before does not have. Two differences count as the same
- * even if their values differ. */
+/* Removes from *now each difference that *before does not have. A difference counts as the same
+ * even if its values are not. */
 void verify_keep(struct verify *now, const struct verify *before);
 /* Frees the memory of a comparison and zeroes it. */
 void verify_free(struct verify *verify);
@@ -92,7 +92,7 @@ void verify_free(struct verify *verify);
  * than two independent sources listed queues, else VERIFY_AGREE. */
 enum verify_verdict verify_verdict(const struct verify *verify);
 
-/* Writes a difference as a sentence: "queue 3 (GPU 0): ring_bytes is 4 KiB to sysfs, and 8 KiB to
+/* Writes a difference as a sentence: "queue 3 (GPU 0): ring_bytes is 4 KiB in sysfs, and 8 KiB in
  * mqd". gpu: short name of the GPU. Returns `text`. */
 #define VERIFY_TEXT 256
 const char *verify_text(char text[VERIFY_TEXT], const struct verify_difference *difference,

@@ -15,15 +15,16 @@
 #include "common/wait.h"
 #include "include/kfdsched.h"
 
-/* Tries to reach a restarted daemon, and time between them: 3 s in total. */
+/* Number of attempts to reconnect to a restarted daemon, and the time between them; 3 s in
+ * total. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000u
 
 struct events_options {
 	const char *socket;
 	bool json, follow;
-	unsigned long count; /* with follow: events after which it ends; 0: no limit */
-	unsigned long last;  /* most events to print of those that the daemon keeps */
+	unsigned long count; /* with follow: number of events after which it ends; 0: no limit */
+	unsigned long last;  /* maximum number of stored events to print */
 };
 
 /* Parses the arguments. Returns CLI_GO_ON or the exit code. */
@@ -59,7 +60,8 @@ static bool listed(const json_t *gpus, const struct gpu_name *name)
 	return false;
 }
 
-/* Adds the names of the GPUs that the event has by their gpu_ids; adds nothing if it has none. */
+/* Adds the key "gpus" with the names of the GPUs whose gpu_ids the event has. Adds nothing if it
+ * has no gpu_id. */
 static void add_gpus(json_t *event)
 {
 	static const char *const keys[] = {"gpu_id", "cause_gpu_id"};
@@ -102,9 +104,9 @@ static bool print_event(json_t *event, bool as_json)
 	return fflush(stdout) == 0;
 }
 
-/* Prints the events that the daemon keeps: those with a number below `before` (0: all), of these
- * the last options->last. Adds their number to *count and stops when it reaches options->count.
- * Returns 0 or an error that kfdsched_errmsg() describes. */
+/* Prints the events that the daemon stores: of those with a number below `before` (0: of all), the
+ * last options->last. Adds the number of printed events to *count, and stops when it reaches
+ * options->count. Returns 0 or an error that kfdsched_errmsg() describes. */
 static int print_recent(struct kfdsched *daemon, const struct events_options *options,
 			json_int_t before, unsigned long *count)
 {
@@ -128,8 +130,8 @@ static int print_recent(struct kfdsched *daemon, const struct events_options *op
 	return rc;
 }
 
-/* Connects to the event stream again after it has ended, because possibly only the daemon's worker
- * was restarted. Returns the fd, or a negative errno if no daemon came back or a signal stopped
+/* Connects to the event stream again after it has ended: possibly only the daemon's worker was
+ * restarted. Returns the fd, or a negative errno if no daemon replied in time or a signal stopped
  * the command. */
 static int again(struct kfdsched *daemon)
 {
@@ -146,8 +148,8 @@ static int again(struct kfdsched *daemon)
 	return fd;
 }
 
-/* Waits for the next event. Returns the event, or NULL with *error; -EINTR: a signal stops the
- * command, or the reader of stdout is gone. */
+/* Waits for the next event. Returns the event, or NULL with *error. *error is -EINTR if a signal
+ * stops the command or the reader of stdout is gone. */
 static json_t *next(struct kfdsched *daemon, int fd, int *error)
 {
 	char text[KFDSCHED_EVENT_BYTES + 1];
@@ -191,8 +193,8 @@ static int follow(struct kfdsched *daemon, const struct events_options *options)
 			fd = again(daemon);
 			continue;
 		}
-		/* Earlier events are printed only now, up to the number of the stream's first
-		 * event, so that none is missing and none is printed twice. */
+		/* Print the stored events now, up to the number of the stream's first event, so
+		 * that none is missing and none is printed twice. */
 		if (first)
 			error = print_recent(daemon, options,
 					     json_integer_value(json_object_get(event, "number")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched pidmap: the pids of a process on the host, in this pid namespace and in its
+/* kfdsched pidmap: prints the pids of a process on the host, in this pid namespace and in its
  * container. */
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static json_t *process_json(const struct snapshot_process *process)
 	return out;
 }
 
-/* Adds the pid in each pid namespace below that of kfdsched: "17", or "17 > 1" for nested ones. */
+/* Sets container_pid of the row: the pid in each pid namespace below that of kfdsched, "17", or "17
+ * > 1" for nested namespaces. Does nothing if there is none. */
 static void set_inside(json_t *row, const struct process_identity *identity)
 {
 	char text[PROCESS_NAMESPACES * 16] = "";
@@ -97,7 +98,7 @@ static int show_one(const struct job *job)
 	return print(job, &one);
 }
 
-/* Keeps only the process that has this pid inside its container. */
+/* Removes all processes but the one that has this pid inside its container. */
 static void keep_number(struct snapshot *snapshot, pid_t pid)
 {
 	size_t n_valid = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched queues: all GPU queues of one process or of all processes, from all sources. */
+/* kfdsched queues: prints all GPU queues of one process or of all processes, from all sources. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct job {
 
 /* ---- as text ---- */
 
-/* Writes all sources that listed the queue or reported a value of it: "daemon,mqd". */
+/* Writes the names of all sources that listed the queue or reported a value of it: "daemon,mqd". */
 static const char *source_names(char text[64], const struct observe_queue *queue)
 {
 	uint32_t mask = queue->source_mask;
@@ -55,7 +55,7 @@ static bool for_suspend(const struct observe_queue *queue)
 	       observe_is_compute(queue->field[OBSERVE_TYPE].value);
 }
 
-/* Prints the ids of the compute queues as a C array, with a comment. */
+/* Prints the ids of the queues for_suspend() as a C array, with a comment. */
 static void print_c(const struct snapshot_process *process)
 {
 	const struct observe_list *queues = &process->seen.queues;
@@ -66,7 +66,7 @@ static void print_c(const struct snapshot_process *process)
 	strcpy(name, process->identity.comm);
 	for (char *c = name; *c; c++)
 		if (*c == '*' || *c == '/' || *c == '\\')
-			*c = '?'; /* the name is printed in a C comment */
+			*c = '?'; /* the name is printed within a C comment */
 	for (size_t i = 0; i < queues->count; i++)
 		n += for_suspend(&queues->queue[i]);
 	printf("/* process %d (%s): %zu compute queues of %zu queues */\n",
@@ -83,7 +83,7 @@ static void print_c(const struct snapshot_process *process)
 
 /* ---- as JSON, and as a table of it ---- */
 
-/* Empty column, which print_table() fills with the names of the sources. */
+/* Returns the text of the column SOURCES, which print_table() has added to the row. */
 static const char *sources_cell(char text[FIELD_CELL], const json_t *row)
 {
 	(void)text;
@@ -135,7 +135,7 @@ static void print_json(const struct snapshot *snapshot)
 		     JSON_INDENT(2));
 }
 
-/* Columns of the table; those of addresses come between its first and its last part. */
+/* Columns of the table. With --addresses, the columns of addresses are between the two parts. */
 #define COLUMNS                                                                                    \
 	"pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,queue_priority,CUS,"       \
 	"ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"
@@ -171,7 +171,8 @@ static void print_table(const struct job *job, const struct snapshot *snapshot)
 
 /* ---- collecting ---- */
 
-/* Checks that the process has not ended and that a source lists its queues. */
+/* Checks that the process has not ended and that a source lists its queues. Returns CLI_GO_ON, or
+ * the exit code after a line on stderr. */
 static int check_one(const struct job *job, const struct snapshot_process *process)
 {
 	char why[OBSERVE_WHY];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched status: the state of the daemon, its nodes and its processes. */
+/* kfdsched status: prints the state of the daemon, its nodes and its processes. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 #include "cli/util/parse_options.h"
 #include "common/json_util.h"
 
-/* Writes the number of queues of a process. The reply has the queues or their counts. */
+/* Writes the number of queues of a process. The daemon's reply has either the queues or their
+ * number on each node. */
 static const char *queues_cell(char text[FIELD_CELL], const json_t *process)
 {
 	const json_t *counts = json_object_get(process, "queue_counts"), *node;
@@ -33,10 +34,11 @@ static const char *queues_cell(char text[FIELD_CELL], const json_t *process)
 /* Keys of a process's "time_us" in the daemon's status, in the order of the columns. */
 static const char *const times[] = {"running",	 "idle",    "suspending", "held",
 				    "held_over", "ordered", "resuming"};
-#define FIRST_SUSPENDED 2u /* from this one on it is suspended, or on the way */
+/* Index in times[] from which on the times are those of suspensions and their transitions. */
+#define FIRST_SUSPENDED 2u
 #define TIMES (sizeof(times) / sizeof(times[0]))
 
-/* Returns one of the times of a process; NAN: the daemon did not report it. */
+/* Returns one of the times of a process, or NAN if the daemon did not report it. */
 static double time_of(const json_t *process, const char *key)
 {
 	return field_number(json_object_get(process, "time_us"), key);
@@ -50,7 +52,8 @@ static bool was_suspended(const json_t *process)
 	return false;
 }
 
-/* Returns a copy of the process with its times as shares; unknown times have no value. */
+/* Returns a copy of the process with the sum of its times as all_us, and each time in percent of
+ * it. If the daemon did not report all times, the copy has none of these keys. */
 static json_t *time_row(const json_t *process)
 {
 	json_t *row = json_copy((json_t *)(uintptr_t)process);
@@ -65,8 +68,9 @@ static json_t *time_row(const json_t *process)
 	return row;
 }
 
-/* Prints a table of time shares of the processes that have been suspended at least once, and a note
- * on where the columns are that colocate has and a live node does not. */
+/* Prints a table of the time shares of all processes that have been suspended at least once. Adds a
+ * note about the columns of kfdsched colocate that are not available here, and in which columns
+ * their times are included. */
 static void print_times(const json_t *processes)
 {
 	json_t *rows = json_array();
@@ -118,9 +122,9 @@ static void print_status(const json_t *status)
 
 /* ---- status PID --dump: everything that the daemon knows of one process ---- */
 
-/* Prints the process, its debug sessions, the last command to hold or release it that the daemon
- * has put into the shared memory of the client, and the announced calls that a suspension would
- * block (destroying a queue, disabling the runtime). */
+/* Prints what is known of one process: its values in the daemon, its debug sessions, the last
+ * command of the daemon to hold or release it (hold_cmd in the client's shared memory), and the
+ * number of calls that a suspension would block (destroying a queue, disabling the runtime). */
 static void print_dumped(const json_t *process, const json_t *shm)
 {
 	const json_t *hold_cmd = json_object_get(shm, "hold_cmd");
@@ -185,7 +189,7 @@ static void part(json_t *list, const char *none, const struct field *fields, con
 		puts(none);
 }
 
-/* Prints `dump`, the daemon's reply (docs/reference/status.md). */
+/* Prints the daemon's reply to status PID --dump (docs/reference/status.md) as text. */
 static void dump_print(const json_t *dump)
 {
 	const json_t *shm = source_daemon_shm(dump);
@@ -209,7 +213,8 @@ static void dump_print(const json_t *dump)
 /* ---- command ---- */
 
 /* Removes all processes from `status` except `pid`, a number of this pid namespace. Returns
- * CLI_GO_ON; or frees `status` and returns the exit code after one line on stderr. */
+ * CLI_GO_ON. If `status` does not have that process, frees `status`, writes a line to stderr and
+ * returns the exit code. */
 static int keep_process(json_t *status, const char *socket, int pid)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);
@@ -248,7 +253,7 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 
-	/* Request only the number of queues for the table, because there can be thousands. */
+	/* For the table, request only the number of queues: there can be thousands. */
 	code = daemon_query_status(&cmd_status, socket, dump ? pid : 0, !dump && !as_json, &status);
 	if (code == CLI_GO_ON && pid && !dump)
 		code = keep_process(status, socket, pid);

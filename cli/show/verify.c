@@ -16,8 +16,9 @@
 #include "common/json_util.h"
 #include "common/wait.h"
 
-/* Sources are read one after the other, and some of them lag. Differences are therefore checked
- * again, each time after twice as long, and count only if they persist. */
+/* Maximum number of samples, and the pause after the first one. Sources are read one after the
+ * other, and some of them lag. So differences are checked again, each time after twice the pause,
+ * and count only if they persist. */
 #define SAMPLES 5
 #define PAUSE_MS 50
 
@@ -26,8 +27,7 @@ struct verified {
 	struct process_identity identity;
 	const struct snapshot_process *process; /* last sample of all sources */
 	struct verify verify;			/* differences that were present in every sample */
-	/* Number of samples. */
-	unsigned samples;
+	unsigned samples;			/* number of samples taken */
 	const struct topology_gpu *gpus;
 	size_t n_gpus;
 	/* Active hardware slots per queue: `ratio` for each of the `ratios` GPUs that have a queue,
@@ -49,7 +49,7 @@ static json_t *verdict_word(const void *row)
 	return json_string(verdicts[verify_verdict(&((const struct verified *)row)->verify)]);
 }
 
-/* Writes the names of the sources: "shm, sysfs and mqd". */
+/* Writes the names of the sources in the mask: "shm, sysfs and mqd". */
 static const char *names(char text[NAMES], uint32_t sources)
 {
 	int left = __builtin_popcount(sources);
@@ -174,7 +174,8 @@ static json_t *difference_json(const struct verify_difference *d)
 
 /* ---- tables of the JSON ---- */
 
-/* Writes the number of queues that a source lists; "-" if it lists none because it has failed. */
+/* Writes n, a number of queues that the source lists. Returns "-" instead if the source has failed
+ * and lists no queues. */
 static const char *listed(char text[FIELD_CELL], const json_t *source, json_int_t n)
 {
 	if (!json_is_true(json_object_get(source, "answered")) &&
@@ -207,8 +208,9 @@ static const char *why_cell(char text[FIELD_CELL], const json_t *source)
 	return json_string_value(json_object_get(source, "reason")) ?: "";
 }
 
-/* Writes the number of descriptors or slots of a queue, with "~" behind it if they fit the queue
- * only by node, engine and ring size. */
+/* Writes the number of descriptors or slots of a queue. Appends "~" if they match the queue only by
+ * node, engine and ring size. Returns `none` if the source does not list the queue, "-" if it has
+ * no data, and "yes" if it lists the queue without a number. */
 static const char *dumped(char text[FIELD_CELL], const json_t *queue, const char *source,
 			  const char *key, const char *none)
 {
@@ -290,8 +292,8 @@ static void print_tables(const struct verified *v, const json_t *root)
 
 /* ---- verdict ---- */
 
-/* Prints which queues are in no hardware slot. That is not an error, but explains the missing
- * slots. */
+/* Prints the compute queues that are in no hardware slot, with a possible reason. They are no
+ * difference, but explain why slots are missing. */
 static void print_idle(const struct verified *v)
 {
 	for (size_t i = 0; i < v->verify.rows; i++) {
@@ -394,7 +396,8 @@ static bool sample_once(const struct job *job, struct snapshot_reader *reader, s
 	return !v->process->ended;
 }
 
-/* Samples until the sources agree, at most SAMPLES times. Returns false if the process has ended. */
+/* Samples until the sources agree, at most SAMPLES times, and calculates the ratios of queues to
+ * slots. Returns false if the process has ended. */
 static bool inspect(const struct job *job, struct snapshot_reader *reader, struct verified *v)
 {
 	struct verify before = {0};
@@ -415,7 +418,8 @@ static bool inspect(const struct job *job, struct snapshot_reader *reader, struc
 	return there;
 }
 
-/* Verifies one process. Exit code 1: a difference; CLI_IMPOSSIBLE: there is no answer. */
+/* Verifies one process and prints the result. Returns CLI_DONE if the sources agree, CLI_FAILED if
+ * they differ, and CLI_IMPOSSIBLE if that is not known. */
 static int verify(const struct job *job, struct snapshot_reader *reader, struct verified *v)
 {
 	if (select_process(&cmd_verify, job->pid, &v->identity) != CLI_GO_ON)

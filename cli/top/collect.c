@@ -18,13 +18,13 @@
 #include "kfd/sysfs.h"
 #include "kfd/topology.h"
 
-/* Time for which a daemon that did not reply is not queried again, because each such query waits
- * for two seconds. */
+/* Time for which a daemon that did not reply is not queried again, because a query without a reply
+ * takes two seconds. */
 #define PATIENCE_NS 5000000000u /* 5 s */
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 #define PROCESSES_NS 1000000000 /* 1 s: time between two readings of the processes in sysfs */
 #define CHECK_NS 1000000000u	/* 1 s: time between two checks for a reused pid */
-#define NAME_NS 5000000000u	/* 5 s: after it the name is read again; an exec changes it */
+#define NAME_NS 5000000000u	/* 5 s: then a name is read again, because an exec changes it */
 
 /* ---- names, from /proc ---- */
 
@@ -33,12 +33,12 @@ struct name {
 	uint64_t started; /* common/proc.h */
 	uint64_t read_ns, checked_ns;
 	bool gone;     /* no process has this pid (a thread may have it) */
-	uint64_t used; /* command_names.samples when a sample last had this process */
+	uint64_t used; /* value of command_names.samples at the last sample with this process */
 	char command[TOP_COMMAND_BYTES];
 };
 
-/* Cache of names, mostly in the order of the processes in the state, so that find_name() is
- * fast. */
+/* Cache of names. It mostly has the order of the processes in struct top_state, so that find_name()
+ * is fast. */
 struct command_names {
 	struct name *name;
 	size_t count, room;
@@ -104,8 +104,8 @@ static struct name *find_name(struct command_names *names, pid_t pid, size_t nea
 	return &names->name[names->count++];
 }
 
-/* Adds the command and the pid within the container to each process. Removes, of the processes that
- * only sysfs lists, those that have ended or belong to kfdsched or kfdschedd. */
+/* Adds to each process its command and its pid within the container. Removes processes that only
+ * sysfs lists and that have ended. */
 static void add_names(struct command_names *names, struct top_state *state)
 {
 	size_t n_valid = 0, there = 0;
@@ -117,8 +117,8 @@ static void add_names(struct command_names *names, struct top_state *state)
 
 		keep_up(name, state->ns);
 		name->used = names->samples;
-		/* Remove processes that have ended, because sysfs lists them for some time. Not
-		 * those of the daemon, because its pids may be of another namespace. */
+		/* Remove a process that has ended, because sysfs lists it for some time. Keep those
+		 * that the daemon lists, because their pids may be of another namespace. */
 		if (!process->by_daemon && name->gone)
 			continue;
 		process->inner_pid = name->inner_pid;
@@ -204,8 +204,8 @@ static void read_queues(struct driver *driver, struct driver_seen *seen)
 	}
 }
 
-/* Reads the values of one process from sysfs. queues: read its queues, too. waves: also read the
- * number of compute units that the process occupies, for which the driver reads registers. */
+/* Reads the values of one process from sysfs. queues: read its queues, too. waves: read the number
+ * of compute units that the process occupies, too, for which the driver reads registers. */
 static void read_process(struct driver *driver, struct driver_seen *seen, bool queues, bool waves)
 {
 	int64_t bytes, cus;
@@ -266,8 +266,8 @@ static void add_process(const struct driver *driver, const struct driver_seen *s
 	struct top_process *process = top_find_process(state, seen->pid);
 	bool by_daemon = process != NULL;
 
-	/* The process has ended: its queues were not read because the daemon knew it, and now the
-	 * daemon does not know it any more. */
+	/* Skip the process, because it has ended: its queues were not read while the daemon listed
+	 * it, and the daemon does not list it any more. */
 	if (!process && !seen->queues_read)
 		return;
 	if (!process)
@@ -288,15 +288,15 @@ static void add_process(const struct driver *driver, const struct driver_seen *s
 	}
 }
 
-/* Adds the values that the daemon does not report: nodes and their slots, processes that the daemon
- * does not know, with their queues, and the VRAM of all processes. */
+/* Adds the values that the daemon does not report: the nodes and their slots, the processes that
+ * the daemon does not list, with their queues, and the VRAM of all processes. */
 static void add_driver(struct driver *driver, struct top_state *state)
 {
 	for (size_t i = 0; i < state->node_count && !driver->gpu_count; i++)
 		read_gpus(driver); /* amdgpu was loaded after the first sample */
 	add_nodes(driver, state);
-	/* If the driver uses the pids of another namespace, a pid in its files may be another
-	 * process here. */
+	/* Skip the processes if the driver uses the pids of another namespace, because these pids
+	 * can be other processes here. */
 	if (state->elsewhere || !observe_names_match())
 		return;
 	if (!driver->read_ns || state->ns - driver->read_ns >= PROCESSES_NS) {
@@ -373,7 +373,8 @@ static void query_daemon(struct gatherer *g, struct top_state *out)
 			 "the daemon is not a kfdschedd of this version: use the kfdsched of its "
 			 "version");
 	}
-	/* Check this once for each worker, because a process keeps its pid namespace. */
+	/* Determine the daemon's pid namespace only once for each worker, because a process keeps
+	 * its namespace. */
 	if (out->by_daemon && out->worker_pid != g->queried_worker) {
 		g->elsewhere = source_daemon_counts_otherwise(g->socket);
 		g->queried_worker = out->worker_pid;

@@ -30,10 +30,10 @@ void collect_sample(struct gatherer *gatherer, bool registers, struct top_state 
 /*
  * ---- collect_queues.c ----
  *
- * The hardware slots that the queues of each process occupy, and all queues of the process that the
- * user has opened. For the texts of debugfs the driver reads the registers of every slot and dumps
- * every MQD. So they are read at most every 5 s, and the slots of all processes less often if that
- * takes long. In between, the last values are used.
+ * Reads the hardware slots that the queues of each process occupy, and all queues of the process
+ * whose details the user has opened. For the texts of debugfs the driver reads the registers of
+ * every slot and dumps every MQD. So debugfs is read at most every 5 s, and for the slots of all
+ * processes less often if a reading takes long. In between, the last values are used.
  */
 struct registers;
 struct registers *registers_open(void);
@@ -46,8 +46,8 @@ struct detail;
 /* Creates a sampler of one process. socket: as in snapshot_open(). */
 struct detail *detail_open(const char *socket);
 void detail_close(struct detail *detail);
-/* Samples the queues of process `pid`, which may differ from that of the last call. detail_seen()
- * shows if it has ended. */
+/* Samples the queues of process `pid`, which may differ from that of the last call. If the process
+ * has ended, the sample of detail_seen() has `ended` set. */
 void detail_read(struct detail *detail, pid_t pid);
 /* Returns the last sample, or NULL if there is none. Valid until the next detail_read(). */
 const struct snapshot_process *detail_seen(const struct detail *detail);

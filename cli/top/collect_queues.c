@@ -11,11 +11,13 @@
 #include "common/clock.h"
 
 #define REREAD_NS 5000000000u /* 5 s: minimum time between two readings of debugfs */
-#define RESTS 200u /* pause after a reading / its duration, so that readings take 0.5 % of a core */
+/* The pause after a reading is at least RESTS times its duration, so that readings take at most
+ * 0.5 % of a core. */
+#define RESTS 200u
 
 /* ---- the hardware slots of all processes ---- */
 
-/* The queues of one process in debugfs, and their ratio to hardware slots. */
+/* The queues of one process in debugfs, and how many hardware slots they occupy. */
 struct found {
 	pid_t pid;
 	struct observe_list queues;
@@ -73,8 +75,8 @@ static struct found *find_or_add(struct registers *registers, pid_t pid)
 	return found;
 }
 
-/* Cuts the text at the heading of each process and parses the parts, so that the text is read once
- * in total and not once for each process. A process with several contexts has several parts. */
+/* Splits the text at the heading of each process and parses each part. So the text is read once,
+ * not once for each process. A process with several contexts has several parts. */
 static void take_mqds(struct registers *registers, struct debugfs_copy text)
 {
 	static const char head[] = "Process ";
@@ -116,7 +118,7 @@ static void read_all(struct registers *registers)
 	forget(registers);
 	source_debugfs_renew(registers->debugfs);
 	rc = source_hqds(registers->debugfs, &hqds, why);
-	/* pid 0: get only the text, which take_mqds() parses. */
+	/* Pass pid 0 to get only the text, which take_mqds() parses. */
 	if (!rc)
 		source_mqds(registers->debugfs, 0, &none, why);
 	text.at = rc ? NULL : source_debugfs_text(registers->debugfs, OBSERVE_MQD, &text.bytes);
@@ -205,8 +207,8 @@ void detail_close(struct detail *detail)
 	free(detail);
 }
 
-/* Merges the last debugfs values into the current sample, but only values that no other source has
- * reported in this sample. (debugfs is read less often, because it is expensive.) */
+/* Adds the last values from debugfs to the current sample, because debugfs is expensive and is read
+ * less often. Adds only values that no other source has reported in this sample. */
 static void add_registers(const struct detail *detail, struct observation *seen)
 {
 	const struct observe_list *from = &detail->registers.queues;
@@ -228,7 +230,7 @@ static void add_registers(const struct detail *detail, struct observation *seen)
 	seen->result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
 }
 
-/* Reads the process by the sources, and returns it. */
+/* Takes a sample of the process from `sources` and returns it. */
 static struct snapshot_process *read_process(struct detail *detail, unsigned sources)
 {
 	const struct snapshot_request request = {
