@@ -13,9 +13,9 @@
 
 #include "common/wait.h"
 
-/* Pipes to a program, by the fd number of its stdin, stdout and stderr. stdin is never a pipe. So
- * its place (REPORT) has the pipe on which the child reports that exec has failed; a successful
- * exec closes it. */
+/* Pipes to a program, indexed by the fds that it has them on: stdout and stderr. stdin is never a
+ * pipe. So its index (REPORT) has the pipe on which the child reports that exec has failed; a
+ * successful exec closes that pipe. */
 #define PIPES 3
 #define REPORT STDIN_FILENO
 #define READ_END 0

@@ -182,7 +182,7 @@ static void add_seen(struct doctor_facts *facts)
 	gpu_processes_free(&list);
 }
 
-/* Reads from the memory map whether the shim is loaded, and which HSA runtime. */
+/* Reads from /proc/PID/maps whether the shim is loaded, and the path of the HSA runtime. */
 static void read_maps(struct doctor_process *p)
 {
 	int shim = proc_maps_find(p->pid, "libkfdshim.so", NULL, 0);
@@ -432,8 +432,8 @@ static void read_paused(struct doctor_named *named)
 	free(text);
 }
 
-/* Identifies the process and its user. The number that the user gave may be that of a thread; then
- * it identifies the thread's process. Returns 0 or a negative errno. */
+/* Identifies the process that the user named, and its owner. If the number is that of a thread,
+ * identifies the process of the thread. Returns 0 or a negative errno. */
 static int identify(struct doctor_named *named)
 {
 	int rc = process_identify(named->queried, &named->identity);

@@ -49,7 +49,7 @@ static int query_linker(const char *library, char output[OUTPUT_BYTES])
 }
 
 /* Checks whether the dynamic linker can load the library with all its dependencies. If not, returns
- * DOCTOR_NO and writes the reason to `problem`. */
+ * DOCTOR_NO and writes the reason to `problem`; if that is not known, returns DOCTOR_UNKNOWN. */
 static enum doctor_known loads(const char *library, char *problem, size_t size)
 {
 	char output[OUTPUT_BYTES], *at;
@@ -90,9 +90,9 @@ static int no_ioctl(int fd, unsigned long request, void *arg)
 	return -1;
 }
 
-/* Starts the agent as the libkfdshim.so of this build does; called in a child process. The agent
- * creates its thread only with the first queue, so nothing of it runs on. Returns 0 if the agent
- * accepts the ABI, else 1. */
+/* Starts the agent as the libkfdshim.so of this build does; to be called in a child process. The
+ * agent creates its thread only with the first queue, so none is left running. Returns 0 if the
+ * agent accepts the ABI, else 1. */
 static int start_agent(const struct doctor_facts *facts)
 {
 	static uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];

@@ -13,8 +13,8 @@
 #include "common/proc_file.h"
 #include "common/text.h"
 
-/* Limit of the bytes that are read from one file: the mountinfo of a Kubernetes node is long, and a
- * container can create any number of mounts. */
+/* Maximum number of bytes that are read of a file. It is high, because the mountinfo of a
+ * Kubernetes node is long; it is limited, because a container can create any number of mounts. */
 #define TEXT_MAX (1u << 20)
 
 const char *container_engine_name(enum container_engine engine)
@@ -446,9 +446,9 @@ static bool differs(pid_t pid, const char *what, const char *ours)
 }
 
 /* Returns true if the namespaces of the process show a container: a pid namespace other than the
- * driver's, or both a mount namespace and a root directory of its own. A mount namespace alone is
- * no container, because systemd gives one to services; another root directory alone is none either
- * (chroot). depth: as in container_read(). */
+ * driver's, or both a mount namespace and a root directory of its own. One of these two alone is
+ * not enough: systemd gives services a mount namespace, and chroot gives another root directory.
+ * depth: as in container_read(). */
 static bool by_namespaces(pid_t pid, unsigned depth)
 {
 	return depth > 1 || !observe_names_match() ||

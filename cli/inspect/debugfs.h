@@ -5,9 +5,9 @@
  * The formats are those of kfd_debugfs_mqds_by_process, pqm_debugfs_mqds,
  * kfd_debugfs_hqds_by_device and dqm_debugfs_hqds in Linux 5.0 to 7.x (before 6.5 the slots had no
  * XCC number).
- * The words of MQDs and registers are parsed by struct v9_mqd and v9_sdma_mqd and by the dumps of
- * amdgpu_amdkfd_gfx_v9.c, so for gfx9 only (gfx900 to gfx950). For other generations only the
- * existence of a queue is reported, with its GPU and engine.
+ * The meaning of the words is that of struct v9_mqd and v9_sdma_mqd, and of the register dumps of
+ * amdgpu_amdkfd_gfx_v9.c. So values are reported for gfx9 only (gfx900 to gfx950). For other
+ * generations only the existence of a queue is reported, with its GPU and engine.
  *
  * Errors of all functions:
  * -EBADMSG     the text is not in the driver's format or ends early; `why` names the line

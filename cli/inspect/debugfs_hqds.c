@@ -28,7 +28,7 @@ struct hqd_reader {
 	int unknown; /* -EOPNOTSUPP: the register layout of a node is not known; 0: none so far */
 	bool in_node;
 	uint32_t gpu_id;
-	const struct topology_gpu *gpu; /* the GPU; NULL: its register layout is not known */
+	const struct topology_gpu *gpu; /* of gpu_id; NULL: no register layout is known for it */
 
 	/* The slot whose registers are being read. line: number of the line with its heading;
 	 * words: number of registers read so far; now: their values. */

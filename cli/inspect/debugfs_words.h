@@ -13,7 +13,7 @@
 
 #include "cli/inspect/debugfs.h"
 
-/* ---- lines: headings, with rows of 32-bit words below each heading ---- */
+/* ---- lines of a text: headings, and rows of 32-bit words below each ---- */
 
 #define LINE_WORDS 8u /* maximum number of words in a row */
 

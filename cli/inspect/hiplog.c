@@ -191,7 +191,8 @@ static bool name_until(struct rest *rest, struct hiplog_text *name, char stop)
 	return true;
 }
 
-/* Parses "rptr=1" and "wptr=2". Searches backwards, because they are at the end of a long line. */
+/* Parses "rptr=1" and "wptr=2" into *out. Searches backwards, because they are at the end of a long
+ * line. */
 static void pointers(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->end;
@@ -214,7 +215,7 @@ static void pointers(struct rest *rest, struct hiplog_record *out)
 }
 
 /* Parses a packet: "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1,
- * wptr=2]". bracket: result of read_process(). */
+ * wptr=2]". bracket: the line has "[pid:", as lines of HIP 5.7 and later do. */
 static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	struct rest at = *rest;

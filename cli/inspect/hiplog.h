@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a line reports, and which fields its record has only for this kind. */
+/* What a line reports, and which fields the record has only for lines of this kind. */
 enum hiplog_kind {
 	HIPLOG_OTHER,	 /* any other line of the log; only its prefix is parsed */
 	HIPLOG_CREATED,	 /* hardware queue created; has packets, priority, cooperative */

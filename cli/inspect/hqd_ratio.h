@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ratio of the compute queues of a process to the hardware slots that they occupy.
+ * Calculates the ratio of the compute queues of a process to the hardware slots that they occupy.
  *
  * For each queue the driver passes an MQD to the firmware for every XCC of the node, and the
  * firmware maps the queue to a hardware slot (HQD) of every XCC. So a mapped queue has as many

@@ -18,8 +18,8 @@ struct observer {
 	struct observe_context *context;
 	bool there;	  /* the process existed at observer_open() */
 	uint64_t started; /* its start time (common/proc.h), to detect a reused pid */
-	int pidfd;	  /* also detects a reused pid, and is faster; -1: not available */
-	pid_t host_pid;	  /* in the pid namespace that the driver uses; 0: not known */
+	int pidfd;	  /* pidfd; detects a reused pid faster than `started`; -1: not available */
+	pid_t host_pid;	  /* its pid in the pid namespace that the driver uses; 0: not known */
 	struct source_shm *shm;
 	struct source_sysfs *sysfs;
 };

@@ -62,7 +62,7 @@ struct process_identity {
 	 * pids[0] is pid. */
 	pid_t pids[PROCESS_NAMESPACES];
 	unsigned depth;
-	pid_t host_pid; /* in the initial pid namespace; 0: not known in the caller's */
+	pid_t host_pid; /* pid in the initial pid namespace; 0: not known */
 	/* /proc/PID/comm, in plain ASCII; the only name of a process without arguments. */
 	char comm[16];
 	/* Arguments separated by blanks, cut to size. Everything but printable ASCII is '?'. */
@@ -99,7 +99,7 @@ pid_t process_pid_inside(const struct process_identity *identity);
 pid_t observe_host_pid(pid_t pid);
 /* Returns true if the caller is in the pid namespace whose pids the driver uses. */
 bool observe_names_match(void);
-/* Returns true if the pid still belongs to the same process. */
+/* Returns true if the pid still belongs to the process that was identified. */
 bool process_is(const struct process_identity *identity);
 
 /* ---- container.c ---- */

@@ -215,8 +215,8 @@ static struct observe_queue *exactly(const struct observe_list *into,
 	found = only_one(into, queue, OBSERVE_DOORBELL);
 	if (!found)
 		found = only_one(into, queue, OBSERVE_RING_ADDRESS);
-	/* Queues with different doorbells are different queues, even if their rings have the same
-	 * address (in two processes). */
+	/* Drop the match if the doorbells differ: the rings of two processes can have the same
+	 * address. */
 	if (found && observe_known(found, OBSERVE_DOORBELL) &&
 	    observe_known(queue, OBSERVE_DOORBELL) && !observe_same(found, queue, OBSERVE_DOORBELL))
 		found = NULL;

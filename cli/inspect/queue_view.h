@@ -91,7 +91,7 @@ struct observe_field_info {
 	const char *key; /* JSON key, with the unit (docs/reference/objects.md) */
 	enum observe_kind kind;
 };
-/* Returns the JSON key and the kind of a field (static). */
+/* Returns the JSON key and the kind of a field, in a static table. */
 const struct observe_field_info *observe_field_info(enum observe_field field);
 
 struct observe_value {

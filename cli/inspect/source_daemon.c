@@ -27,8 +27,8 @@ static bool same_namespace(pid_t pid)
 }
 
 /* Returns true if the daemon runs in another pid namespace, that is outside of the caller's
- * container. Its pids of the same processes are then others, so a query by the caller's pid would
- * return the data of a wrong process. */
+ * container. Then its pids differ from the caller's, so a query by the caller's pid would return
+ * the data of a wrong process. */
 bool source_daemon_counts_otherwise(const char *path)
 {
 	const char *named = getenv("KFDSHIM_SOCKET");

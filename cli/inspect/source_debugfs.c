@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Reads debugfs kfd/mqds and kfd/hqds. Each text is read as a whole, because the driver writes the
- * whole text when the file is opened. For hqds it reads the registers of every slot then. */
+ * whole text when the file is opened. For hqds the driver reads the registers of every slot
+ * then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

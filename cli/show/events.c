@@ -23,7 +23,7 @@
 struct events_options {
 	const char *socket;
 	bool json, follow;
-	unsigned long count; /* with follow: number of events after which it ends; 0: no limit */
+	unsigned long count; /* with follow: end after this number of events; 0: no limit */
 	unsigned long last;  /* maximum number of stored events to print */
 };
 
@@ -104,9 +104,10 @@ static bool print_event(json_t *event, bool as_json)
 	return fflush(stdout) == 0;
 }
 
-/* Prints the events that the daemon stores: of those with a number below `before` (0: of all), the
- * last options->last. Adds the number of printed events to *count, and stops when it reaches
- * options->count. Returns 0 or an error that kfdsched_errmsg() describes. */
+/* Prints the last options->last of the events that the daemon stores. If `before` is not 0, only
+ * events with a smaller number than `before` count. Adds the number of printed events to *count,
+ * and stops when it reaches options->count. Returns 0 or an error that kfdsched_errmsg()
+ * describes. */
 static int print_recent(struct kfdsched *daemon, const struct events_options *options,
 			json_int_t before, unsigned long *count)
 {

@@ -55,7 +55,7 @@ static bool for_suspend(const struct observe_queue *queue)
 	       observe_is_compute(queue->field[OBSERVE_TYPE].value);
 }
 
-/* Prints the ids of the queues for_suspend() as a C array, with a comment. */
+/* Prints the ids of the queues that for_suspend() selects as a C array, with a comment. */
 static void print_c(const struct snapshot_process *process)
 {
 	const struct observe_list *queues = &process->seen.queues;
@@ -81,7 +81,7 @@ static void print_c(const struct snapshot_process *process)
 	puts(n ? "};" : "0};");
 }
 
-/* ---- as JSON, and as a table of it ---- */
+/* ---- as JSON and as a table ---- */
 
 /* Returns the text of the column SOURCES, which print_table() has added to the row. */
 static const char *sources_cell(char text[FIELD_CELL], const json_t *row)

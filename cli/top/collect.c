@@ -24,7 +24,7 @@
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 #define PROCESSES_NS 1000000000 /* 1 s: time between two readings of the processes in sysfs */
 #define CHECK_NS 1000000000u	/* 1 s: time between two checks for a reused pid */
-#define NAME_NS 5000000000u	/* 5 s: then a name is read again, because an exec changes it */
+#define NAME_NS 5000000000u	/* 5 s: time after which a name is read again: exec changes it */
 
 /* ---- names, from /proc ---- */
 
@@ -37,8 +37,8 @@ struct name {
 	char command[TOP_COMMAND_BYTES];
 };
 
-/* Cache of names. It mostly has the order of the processes in struct top_state, so that find_name()
- * is fast. */
+/* Cache of names. Its entries are mostly in the order of the processes in struct top_state, so that
+ * find_name() finds most of them without a search. */
 struct command_names {
 	struct name *name;
 	size_t count, room;
@@ -76,7 +76,7 @@ static void read_name(struct name *name, uint64_t now)
 		name->inner_pid = identity.pids[identity.depth - 1];
 }
 
-/* Reads a name again if that is due, or if the pid belongs to another process now. */
+/* Reads a name again if it is older than NAME_NS, or if the pid belongs to another process now. */
 static void keep_up(struct name *name, uint64_t now)
 {
 	struct proc_stat stat;
@@ -313,7 +313,7 @@ struct gatherer {
 	struct kfdsched *daemon;
 	uint64_t silent_ns; /* time of the last query without a reply; 0: none */
 	const char *socket;
-	pid_t queried_worker; /* worker of the daemon for which `elsewhere` is valid */
+	pid_t queried_worker; /* pid of the daemon's worker for which `elsewhere` is valid */
 	bool elsewhere;	      /* the daemon is in another pid namespace */
 	struct driver driver;
 	struct command_names names;

@@ -14,8 +14,8 @@
 
 struct gatherer;
 
-/* Creates a gatherer. socket: path of the daemon's; NULL: libkfdsched's default; kept, not
- * copied. */
+/* Creates a gatherer. socket: path of the daemon's socket, which is kept, not copied; NULL:
+ * libkfdsched's default. */
 struct gatherer *collect_open(const char *socket);
 void collect_close(struct gatherer *gatherer);
 
@@ -23,7 +23,7 @@ void collect_close(struct gatherer *gatherer);
  * Takes one sample, which replaces the content of *out.
  * registers: also read debugfs for the hardware slots, at most every 5 s.
  *
- * If there is no daemon or it does not reply, out->why says why.
+ * If there is no daemon or it does not reply, out->why has the reason.
  */
 void collect_sample(struct gatherer *gatherer, bool registers, struct top_state *out);
 
@@ -38,7 +38,8 @@ void collect_sample(struct gatherer *gatherer, bool registers, struct top_state 
 struct registers;
 struct registers *registers_open(void);
 void registers_close(struct registers *registers);
-/* Adds MQDs, HQDs and their ratio to each process. If debugfs cannot be read, nothing is added. */
+/* Adds the numbers of MQDs and HQDs, and their ratio, to each process. If debugfs cannot be read,
+ * nothing is added. */
 void registers_add(struct registers *registers, struct top_state *state);
 
 struct detail;
