@@ -484,7 +484,8 @@ void hold_leave_end(void)
 	bool last;
 
 	pthread_mutex_lock(&lock);
-	last = --it.teardown_threads == 0;
+	/* It is 0 in a child that a signal handler has forked during the call (hold_forget()). */
+	last = it.teardown_threads && --it.teardown_threads == 0;
 	pthread_mutex_unlock(&lock);
 	if (last)
 		sampler_wake();

@@ -305,10 +305,11 @@ static int plain(const struct kfdshim_preload_iface *to, int fd, unsigned long r
  * has locks of its own (kfd_ioctl_svm). */
 static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void *arg)
 {
-	struct client_shm *shm = link_pin_begin();
-	int result = forward(host, fd, request, arg);
+	int result;
 
-	link_pin_end(shm);
+	link_pin_begin();
+	result = forward(host, fd, request, arg);
+	link_pin_end();
 	return result;
 }
 

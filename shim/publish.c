@@ -25,6 +25,9 @@ static struct {
 	const struct daemon_shm *daemon_shm;
 	int wake_fd;		   /* eventfd that wakes the daemon */
 	uint32_t teardown_threads; /* threads that use `shm` without the lock */
+	/* Calls between link_pin_begin() and link_pin_end(). They do not keep `shm` mapped: in a
+	 * program with many threads such calls overlap, so a lost daemon could never be left. */
+	uint32_t pins;
 } peer = {.wake_fd = -1};
 
 /* Arguments of the last link_runtime() and link_session(). Under the agent's lock. */
@@ -231,35 +234,17 @@ static void wait_released(struct client_shm *shm, uint32_t mine)
 	kfdshim_log(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
 
-/* Begins a use of the shared memory, mapped until leave(), and returns it; NULL: there is none. */
-static struct client_shm *enter(void)
+struct client_shm *link_leave_begin(void)
 {
+	int saved = errno;
 	struct client_shm *shm;
+	uint32_t mine;
 
 	agent_lock();
 	shm = peer.shm;
 	if (shm)
 		peer.teardown_threads++;
 	agent_unlock();
-	return shm;
-}
-
-/* Ends the use of @shm. Wakes the daemon if @changed: the caller has changed the memory. */
-static void leave(const struct client_shm *shm, bool changed)
-{
-	agent_lock();
-	peer.teardown_threads--;
-	if (changed && peer.shm == shm)
-		link_shm_wake();
-	agent_unlock();
-}
-
-struct client_shm *link_leave_begin(void)
-{
-	int saved = errno;
-	struct client_shm *shm = enter();
-	uint32_t mine;
-
 	if (!shm)
 		return NULL;
 	/* Announce the call, then read `suspended`. The daemon sets `suspended`, then reads the
@@ -279,30 +264,45 @@ void link_leave_end(struct client_shm *shm)
 
 	if (!shm)
 		return;
-	__atomic_add_fetch(&shm->teardown_end, 1, __ATOMIC_SEQ_CST);
-	leave(shm, true);
+	agent_lock();
+	/* If a signal handler has forked during the call, the child has neither the memory nor a
+	 * call in progress (link_shm_forget()). */
+	if (peer.shm == shm && peer.teardown_threads) {
+		__atomic_add_fetch(&shm->teardown_end, 1, __ATOMIC_SEQ_CST);
+		peer.teardown_threads--;
+		link_shm_wake();
+	}
+	agent_unlock();
 	errno = saved;
 }
 
-struct client_shm *link_pin_begin(void)
+static void publish_pins(void)
 {
-	int saved = errno;
-	struct client_shm *shm = enter();
-
-	if (shm)
-		__atomic_add_fetch(&shm->pinning, 1, __ATOMIC_SEQ_CST);
-	errno = saved;
-	return shm;
+	if (peer.shm)
+		__atomic_store_n(&peer.shm->pinning, peer.pins, __ATOMIC_SEQ_CST);
 }
 
-void link_pin_end(struct client_shm *shm)
+void link_pin_begin(void)
 {
 	int saved = errno;
 
-	if (!shm)
-		return;
-	__atomic_sub_fetch(&shm->pinning, 1, __ATOMIC_SEQ_CST);
-	leave(shm, false);
+	agent_lock();
+	peer.pins++;
+	publish_pins();
+	agent_unlock();
+	errno = saved;
+}
+
+void link_pin_end(void)
+{
+	int saved = errno;
+
+	agent_lock();
+	/* It is 0 in a child that a signal handler has forked during the call. */
+	if (peer.pins)
+		peer.pins--;
+	publish_pins();
+	agent_unlock();
 	errno = saved;
 }
 
@@ -370,6 +370,7 @@ void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm,
 	peer.daemon_shm = daemon_shm;
 	peer.wake_fd = wake_fd;
 	publish_all(now_ns);
+	publish_pins();
 }
 
 bool link_shm_end(void)
@@ -412,6 +413,6 @@ void link_shm_forget(void)
 	descriptor_close(&peer.wake_fd);
 	peer.shm = NULL;
 	peer.daemon_shm = NULL;
-	peer.teardown_threads = 0;
+	peer.teardown_threads = peer.pins = 0;
 	memset(&runtime, 0, sizeof(runtime));
 }

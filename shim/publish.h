@@ -61,12 +61,12 @@ void link_leave_end(struct client_shm *shm);
 /*
  * To be called before and after a driver call that can hold the driver's mutex of the process for
  * long. A suspend of the process waits for that mutex, and the daemon must not count this wait as
- * time that the GPU needs. Does not wake the daemon, which reads the announcement when it suspends.
- * Any thread, not under the agent's lock; both keep errno. Begin returns the shared memory to pass
- * to end, or NULL if there is no daemon.
+ * time that the GPU needs. Does not wake the daemon, which reads the announcement when it suspends;
+ * a daemon that comes during the call gets it, too. Any thread, not under the agent's lock; both
+ * keep errno.
  */
-struct client_shm *link_pin_begin(void);
-void link_pin_end(struct client_shm *shm);
+void link_pin_begin(void);
+void link_pin_end(void);
 
 /* ---- for daemon_link.c: the sampler's thread ---- */
 

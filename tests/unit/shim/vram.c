@@ -24,7 +24,7 @@
 
 static struct fake_daemon daemon_;
 
-static void begin(const char *limit)
+static void begin_with(const char *limit, bool remove)
 {
 	struct fake_queue q;
 
@@ -34,8 +34,14 @@ static void begin(const char *limit)
 	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
-	fake_daemon_remove(&daemon_);
+	if (remove)
+		fake_daemon_remove(&daemon_);
 	memset(fake.calls, 0, sizeof(fake.calls));
+}
+
+static void begin(const char *limit)
+{
+	begin_with(limit, true);
 }
 
 static uint64_t published(uint32_t gpu_id)
@@ -257,7 +263,55 @@ static void calls_that_hold_the_mutex_are_published(void)
 	CHECK(daemon_.shm->pinning == 0);
 }
 
+/* The daemon is replaced while a call is in progress. */
+static void replace_daemon(void)
+{
+	fake_daemon_die(&daemon_);
+	fake_daemon_listen(&daemon_);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(__atomic_load_n(&daemon_.shm->pinning, __ATOMIC_ACQUIRE) == 1, 1000);
+	published_in_call++;
+}
+
+/* A call in progress does not keep the process from its next daemon, which gets the call, too. */
+static void calls_in_progress_survive_the_daemon(void)
+{
+	begin_with("", false);
+	fake.on_memory = replace_daemon;
+	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == 0 && published_in_call == 1);
+	CHECK(daemon_.shm->pinning == 0);
+	fake_daemon_remove(&daemon_);
+}
+
+static pid_t forked = -1;
+
+static void fork_in_call(void)
+{
+	fake.on_memory = NULL;
+	forked = fork();
+}
+
+/* A child that is forked during the call, as from a signal handler, has no call in progress and no
+ * shared memory: it returns from the call, too, and its own calls work. */
+static void child_of_a_call_goes_on(void)
+{
+	uint64_t a;
+	int status;
+
+	begin("");
+	fake.on_memory = fork_in_call;
+	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == 0 && forked >= 0);
+	CHECK(forked == 0 || daemon_.shm->pinning == 0);
+	if (forked == 0) {
+		CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == 0);
+		_exit(0);
+	}
+	CHECK(waitpid(forked, &status, 0) == forked && status == 0);
+}
+
 IN_CHILD(calls_that_hold_the_mutex_are_published)
+IN_CHILD(calls_in_progress_survive_the_daemon)
+IN_CHILD(child_of_a_call_goes_on)
 IN_CHILD(beyond_the_limit_is_enomem)
 IN_CHILD(each_node_has_its_own)
 IN_CHILD(system_memory_is_not_limited)
@@ -272,6 +326,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_that_hold_the_mutex_are_published),
+		cmocka_unit_test(test_calls_in_progress_survive_the_daemon),
+		cmocka_unit_test(test_child_of_a_call_goes_on),
 		cmocka_unit_test(test_beyond_the_limit_is_enomem),
 		cmocka_unit_test(test_each_node_has_its_own),
 		cmocka_unit_test(test_system_memory_is_not_limited),
