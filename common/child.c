@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/wait.h"
 
 /* Pipes to a program, indexed by the fds that it has them on: stdout and stderr. stdin is never a
@@ -20,6 +20,8 @@
 #define REPORT STDIN_FILENO
 #define READ_END 0
 #define WRITE_END 1
+#define NAP_NS 5000000u	    /* pause between two checks whether a child has ended */
+#define KILL_NS 1000000000u /* maximum wait for the end of a killed child */
 
 /* Sets all signals that have a handler to SIG_DFL. */
 static void drop_handlers(void)
@@ -48,8 +50,10 @@ pid_t child_fork(int death_signal, bool leads_group)
 	if (pid == 0) {
 		drop_handlers();
 		prctl(PR_SET_PDEATHSIG, death_signal);
-		/* If the parent has ended before prctl(), no death signal will arrive. */
-		if (getppid() != parent)
+		/* If the parent has ended before prctl(), no death signal will arrive. It is 0 if
+		 * the child is in a new pid namespace (unshare --pid), where the parent has no
+		 * pid. */
+		if (getppid() != parent && getppid() != 0)
 			_exit(126);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -63,6 +67,22 @@ static void close_ends(int pipes[PIPES][2], int end)
 			close(pipes[i][end]);
 }
 
+/* Moves the fd above those of stdio, which prepare() replaces in the child: one of them is free if
+ * kfdsched was started with it closed. Returns 0 or a negative errno. */
+static int move_up(int *fd)
+{
+	int higher;
+
+	if (*fd > STDERR_FILENO)
+		return 0;
+	higher = fcntl(*fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (higher < 0)
+		return -errno;
+	close(*fd);
+	*fd = higher;
+	return 0;
+}
+
 static int open_pipes(const struct child_program *program, int pipes[PIPES][2])
 {
 	for (int i = 0; i < PIPES; i++) {
@@ -72,6 +92,12 @@ static int open_pipes(const struct child_program *program, int pipes[PIPES][2])
 			return -errno;
 		if (i != REPORT)
 			fcntl(pipes[i][READ_END], F_SETFL, O_NONBLOCK);
+		for (int end = READ_END; end <= WRITE_END; end++) {
+			int error = move_up(&pipes[i][end]);
+
+			if (error)
+				return error;
+		}
 	}
 	return 0;
 }
@@ -110,7 +136,8 @@ static _Noreturn void become(const struct child_program *program, int pipes[PIPE
 	int error;
 
 	if (prepare(program, pipes))
-		execvp(program->argv[0], (char *const *)(uintptr_t)program->argv);
+		execvp(program->path ? program->path : program->argv[0],
+		       (char *const *)(uintptr_t)program->argv);
 	error = -errno;
 	_exit(write(pipes[REPORT][WRITE_END], &error, sizeof(error)) < 0 ? 126 : 127);
 }
@@ -163,30 +190,33 @@ static int read_all(int from, uint64_t deadline, char *out, size_t size)
 {
 	size_t used = 0;
 
-	while (used + 1 < size) {
+	while (used < size) {
 		int ready = poll_one_ns(from, POLLIN, deadline);
 		ssize_t n;
 
 		if (ready <= 0)
 			return ready ? ready : -ETIMEDOUT;
-		n = TEMP_FAILURE_RETRY(read(from, out + used, size - used - 1));
+		n = TEMP_FAILURE_RETRY(read(from, out + used, size - used));
 		if (n <= 0)
 			return n ? -errno : 0;
 		used += (size_t)n;
-		out[used] = '\0';
+		out[used < size ? used : size - 1] = '\0';
 	}
 	return -EFBIG;
 }
 
+/* Waits for the child's end, without reaping it. It is polled, because pidfd_open(2) can be refused
+ * (an old seccomp filter). Returns 0 or -ETIMEDOUT. */
 static int await_end(pid_t pid, uint64_t deadline)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), ready;
+	siginfo_t info = {0};
 
-	if (pidfd < 0)
-		return -errno;
-	ready = poll_one_ns(pidfd, POLLIN, deadline);
-	close(pidfd);
-	return ready > 0 ? 0 : ready ? ready : -ETIMEDOUT;
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid) {
+		if (clock_ns() >= deadline)
+			return -ETIMEDOUT;
+		sleep_ns(NAP_NS);
+	}
+	return 0;
 }
 
 int child_collect(const struct child_program *program, uint64_t deadline, char *out, size_t size)
@@ -208,6 +238,10 @@ int child_collect(const struct child_program *program, uint64_t deadline, char *
 	close(output[0]);
 	/* The child has not been reaped yet, so its pid still names its process group. */
 	kill(-pid, SIGKILL);
+	/* A program that changed its user cannot be killed, and one in a driver call does not end:
+	 * it is left behind. */
+	if (error && await_end(pid, clock_ns() + KILL_NS))
+		return error;
 	status = child_wait(pid);
 	return error ? error : status;
 }

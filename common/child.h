@@ -2,8 +2,9 @@
 /*
  * Starts child processes: forks, executes a program, collects the output of a program. kfdsched
  * starts processes only by these functions, so that the following holds for each of its children:
- * - The kernel sends it a signal when the thread that started it ends, so that no child outlives
- *   kfdsched, even if that is killed.
+ * - The kernel sends it a signal when the thread that started it ends, so that it does not outlive
+ *   kfdsched, even if that is killed. The signal does not reach the child's own children, and not a
+ *   program that changes its user (set-user-ID).
  * - No signal handler of the parent runs in it: a handler writes to a pipe that parent and child
  *   share, so that the parent would take the signal for its own. Signals that are ignored stay
  *   ignored, as nohup(1) needs it for SIGHUP.
@@ -28,6 +29,7 @@
 
 struct child_program {
 	const char *const *argv;	/* argv[0] is searched in PATH unless it contains a slash */
+	const char *path;		/* executed instead of argv[0]; NULL: argv[0] is */
 	const char *const *environment; /* "NAME=VALUE" sets, "NAME" removes; NULL: no change */
 	/* What becomes its stdin, stdout and stderr: an fd, CHILD_NULL or, for stdout and stderr,
 	 * CHILD_PIPE. Set in this order, so that STDOUT_FILENO for stderr is the new stdout. */
@@ -47,7 +49,8 @@ pid_t child_start(const struct child_program *program, int output[2]);
 int child_wait(pid_t pid);
 /*
  * Starts a program and waits until it has closed its stdout and has ended, but not beyond
- * `deadline` (common/wait.h). Then kills the program, if it still runs, and its process group.
+ * `deadline` (common/wait.h). Then kills the program, if it still runs, and its process group. A
+ * program that does not end within one second after that is left behind.
  * Copies its stdout to `out`, NUL-terminated, also after an error. death_signal, leads_group and
  * stdout of `program` are ignored. Returns the status as child_wait() does, or an error: also
  * -ETIMEDOUT, and -EFBIG if the output was cut.

@@ -37,7 +37,9 @@ static int query_linker(const char *library, char output[OUTPUT_BYTES])
 {
 	char preload[PATH_MAX + 16];
 	const struct child_program program = {
-		.argv = (const char *const[]){"/proc/self/exe", NULL},
+		/* The linker's messages begin with argv[0]. */
+		.argv = (const char *const[]){"kfdsched", NULL},
+		.path = "/proc/self/exe",
 		.environment = (const char *const[]){preload, "LD_TRACE_LOADED_OBJECTS=1", NULL},
 		.stdio = {CHILD_NULL, CHILD_PIPE, STDOUT_FILENO},
 	};

@@ -200,9 +200,6 @@ static int record_two(const struct record_options sides[2], int codes[2])
 	int rc = 0, status;
 
 	codes[0] = codes[1] = CLI_FAILED;
-	/* If SIGCHLD were ignored (which is inherited), the kernel would reap the children, and
-	 * their exit codes would be lost. */
-	signal(SIGCHLD, SIG_DFL);
 	for (unsigned i = 0; rc == 0 && i < 2; i++) {
 		pids[i] = child_fork(SIGTERM, false);
 		if (pids[i] == 0) {
@@ -217,9 +214,9 @@ static int record_two(const struct record_options sides[2], int codes[2])
 	if (rc && pids[0] > 0)
 		kill(pids[0], SIGTERM);
 	for (unsigned i = 0; i < 2 && pids[i] > 0; i++) {
-		while (waitpid(pids[i], &status, 0) < 0)
-			; /* EINTR: a signal to stop arrived; the child gets it, too */
-		codes[i] = cli_exit_code(status);
+		status = child_wait(pids[i]);
+		if (status >= 0)
+			codes[i] = cli_exit_code(status);
 	}
 	return rc;
 }

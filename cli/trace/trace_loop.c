@@ -249,6 +249,22 @@ static int open_log(struct trace_session *run)
 
 /* ---- the command ---- */
 
+/* Returns the exit code for a command that could not be started, as a shell's. */
+static int exit_code_of(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return NOT_FOUND;
+	case EMFILE: /* the resources of kfdsched are the reason, not the command */
+	case ENFILE:
+	case EAGAIN:
+	case ENOMEM:
+		return CLI_FAILED;
+	default:
+		return NOT_EXECUTABLE;
+	}
+}
+
 /* Starts the command with libkfdshim.so preloaded, as by "kfdsched run". It stays in the process
  * group of kfdsched, so that Ctrl-C reaches both. Its stderr is read if it has events: without a
  * daemon, or with --hip. Returns CLI_GO_ON or the exit code. */
@@ -288,7 +304,9 @@ static int start_command(struct trace_session *run, bool daemon)
 	free(preload);
 	if (pid < 0) {
 		cli_failed(&cmd_trace, "cannot start %s: %s", argv[0], strerror(-pid));
-		return pid == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+		trace_output_end(&run->output,
+				 clock_ns()); /* the file is complete, with no event */
+		return exit_code_of(-pid);
 	}
 	command->pid = pid;
 	command->talk = output[1];

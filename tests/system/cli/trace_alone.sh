@@ -26,6 +26,7 @@ gone=$!
 wait "$gone"
 fails 1 "$gone" --pid "$gone"
 fails 127 "cannot start /nowhere" --perfetto "$work/picture" -- /nowhere
+jq -e .traceEvents "$work/picture" >"$work/events" || fail "the file of a command that could not start is cut off"
 
 replay=("$BUILD/kfdreplay" --trace "$SOURCE/traces/offline_gemm4000_f32.csv" --closed --requests 1)
 "$kfdsched" trace -- "${replay[@]}" >"$work/table" 2>"$work/talk" || fail "$(cat "$work/talk")"

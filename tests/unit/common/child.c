@@ -175,6 +175,43 @@ static void test_no_program(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* In a process that was started with stdin, stdout or stderr closed, a pipe gets their number. */
+static void test_closed_stdio(void **state)
+{
+	const struct child_program program = {
+		.argv = (const char *const[]){"/no/such/program", NULL},
+		.stdio = {CHILD_NULL, CHILD_PIPE, CHILD_PIPE}};
+	int status;
+
+	(void)state;
+	for (unsigned closed = 0; closed < 8; closed++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			int output[2];
+
+			for (int fd = 0; fd < 3; fd++)
+				if (closed & 1u << fd)
+					close(fd);
+			_exit(child_start(&program, output) != -ENOENT);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* Output that just fits is not cut. */
+static void test_full_buffer(void **state)
+{
+	char out[8];
+
+	(void)state;
+	assert_int_equal(collect("printf 1234567", WAIT_FOREVER, out, sizeof(out)), 0);
+	assert_string_equal(out, "1234567");
+	assert_int_equal(collect("printf 12345678", WAIT_FOREVER, out, sizeof(out)), -EFBIG);
+	assert_string_equal(out, "1234567");
+}
+
 /* Output that does not fit ends all processes of the program: each holds the pipe open. */
 static void test_whole_group_ends(void **state)
 {
@@ -210,6 +247,7 @@ int main(void)
 		cmocka_unit_test(test_buffered_output),	 cmocka_unit_test(test_death_of_the_parent),
 		cmocka_unit_test(test_environment),	 cmocka_unit_test(test_no_program),
 		cmocka_unit_test(test_whole_group_ends), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_closed_stdio),	 cmocka_unit_test(test_full_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
