@@ -13,6 +13,7 @@
 struct entry {
 	struct snapshot_process process;
 	struct observer *observer; /* NULL: no sources were requested yet */
+	bool is_named;		   /* a request has named its pid; false: its scope has found it */
 	bool is_read;		   /* queues were read in this snapshot_read() */
 };
 
@@ -138,6 +139,7 @@ static void read_requested(struct snapshot_reader *reader, const struct snapshot
 
 			identity.pid = request->pids[i];
 			entry = add(reader, &identity);
+			entry->is_named = true;
 			entry->process.ended = rc != 0;
 		}
 		if (!entry->is_read)
@@ -171,6 +173,9 @@ static void read_found(struct snapshot_reader *reader, const struct snapshot_req
 	entry = add(reader, &identity);
 	entry->process.gpu = gpu;
 	read_queues(reader, request, entry);
+	/* It is not kept, and there can be thousands of them, with three open files each. */
+	observer_close(entry->observer);
+	entry->observer = NULL;
 	if (!entry->process.ended)
 		append(reader, entry);
 }
@@ -226,7 +231,17 @@ static bool is_requested(const struct snapshot_request *request, pid_t pid)
 	return false;
 }
 
-/* Frees the entries whose pids the request does not name, and marks the others as not read. */
+/* Returns true if the entry is that of a process which the request names. */
+static bool is_kept(const struct snapshot_request *request, const struct entry *entry)
+{
+	const struct process_identity *identity = &entry->process.identity;
+
+	if (!entry->is_named || !is_requested(request, identity->pid))
+		return false;
+	return !request->listed_now || (!entry->process.ended && process_is(identity));
+}
+
+/* Frees the entries that are not kept, and marks the others as not read. */
 static void drop_others(struct snapshot_reader *reader, const struct snapshot_request *request)
 {
 	size_t n_valid = 0;
@@ -235,7 +250,7 @@ static void drop_others(struct snapshot_reader *reader, const struct snapshot_re
 		struct entry *entry = reader->entries[i];
 
 		entry->is_read = false;
-		if (is_requested(request, entry->process.identity.pid))
+		if (is_kept(request, entry))
 			reader->entries[n_valid++] = entry;
 		else
 			free_entry(entry);
@@ -252,6 +267,7 @@ const struct snapshot *snapshot_read(struct snapshot_reader *reader,
 	drop_others(reader, request);
 	snapshot->count = snapshot->hidden = 0;
 	source_debugfs_renew(reader->context.debugfs);
+	reader->context.daemon_checked = false; /* the daemon may be another one */
 	if (request->pids)
 		read_requested(reader, request);
 	else

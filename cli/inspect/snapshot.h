@@ -55,6 +55,9 @@ struct snapshot_request {
 	 * pid, so that a later process with the same pid is not mistaken for it. */
 	const pid_t *pids;
 	size_t count;
+	/* The caller has just found `pids`, so each of them means the process that has it now, also
+	 * if an earlier snapshot had another process with that pid. */
+	bool listed_now;
 	enum snapshot_scope scope;
 	/* Only processes of this container (container_names_fit()); NULL: all. Needs `names`. */
 	const char *container;
@@ -78,8 +81,8 @@ void snapshot_close(struct snapshot_reader *reader); /* NULL is allowed */
 /*
  * Reads a snapshot. For processes whose pids the request names, the identity and data that is
  * costly to find (the shared memory of the shim, the directories of the queues) are kept for the
- * next read that names them, too. The texts of debugfs are read once for each snapshot, because on
- * hardware this reads registers.
+ * next read that names them, too. The processes of a snapshot share a text of debugfs for at most
+ * 200 ms: reading it reads registers on hardware, and an older one would not match the queues.
  *
  * Returns NULL with errno if /proc cannot be listed (only if the scope searches /proc).
  */

@@ -12,9 +12,11 @@
 #include "cli/inspect/debugfs.h"
 #include "cli/inspect/sources.h"
 #include "common/allocate.h"
+#include "common/clock.h"
 
 #define DEBUGFS "/sys/kernel/debug"
-#define TEXT_FIRST 65536u /* first size of the buffer, bytes */
+#define SHARED_NS 200000000u /* 200 ms: age up to which a text is used again */
+#define TEXT_FIRST 65536u    /* first size of the buffer, bytes */
 /* Maximum length of a text. A longer one is rejected (-EFBIG), because it cannot be the driver's: a
  * process with 1024 queues on eight XCCs needs 46 MB. */
 #define TEXT_MAX (1024u << 20)
@@ -22,7 +24,8 @@
 struct debugfs_file_text {
 	char *at;
 	size_t bytes, room;
-	bool there; /* the text was read since source_debugfs_renew() */
+	bool there;  /* the text was read since source_debugfs_renew() */
+	uint64_t ns; /* CLOCK_MONOTONIC of the reading */
 };
 
 struct source_debugfs {
@@ -121,8 +124,9 @@ static int read_text(struct source_debugfs *debugfs, const char *name,
 	char path[64];
 	int fd, r;
 
-	if (text->there)
+	if (text->there && clock_ns() - text->ns < SHARED_NS)
 		return 0;
+	text->there = false;
 	snprintf(path, sizeof(path), DEBUGFS "/kfd/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -132,6 +136,7 @@ static int read_text(struct source_debugfs *debugfs, const char *name,
 	if (r)
 		return no_file(name, -r, why);
 	text->there = true;
+	text->ns = clock_ns();
 	/* Read the topology again, too: a change of the partition mode changes the nodes. */
 	debugfs->n_gpus = topology_gpus(debugfs->gpus, TOPOLOGY_GPUS);
 	return 0;

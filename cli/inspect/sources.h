@@ -85,7 +85,7 @@ struct source_debugfs;
 struct source_debugfs *source_debugfs_new(void);
 void source_debugfs_free(struct source_debugfs *debugfs); /* NULL is allowed */
 /* Drops the texts. The next calls of source_mqds() and source_hqds() read them again; later calls
- * use these texts. */
+ * use these texts for 200 ms. */
 void source_debugfs_renew(struct source_debugfs *debugfs);
 int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);

@@ -96,6 +96,7 @@ static void sample(struct session *s, const char *phase, bool own)
 	const struct snapshot_request request = {
 		.pids = own ? pids : NULL,
 		.count = own ? list_descendants(s, pids) : 0,
+		.listed_now = true,
 		.sources = OBSERVE_ALL,
 	};
 	size_t queues = append_processes(snapshot_read(s->reader, &request), processes);

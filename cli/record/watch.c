@@ -245,6 +245,7 @@ static int run_loop(struct watch_state *w)
 	w->search.last = (uint64_t)searches;
 	w->loop = (struct sample_loop){.tasks = {&w->search}, .count = 1};
 	code = sample_loop_run(&w->loop);
+	progress_clear();
 	return code == CLI_DONE && w->found == 0 ? is_unused(w) : code;
 }
 

@@ -5,6 +5,7 @@
  * request it forgets it; a process that does not exist has ended; what a caller has taken over
  * stays valid. No GPU is needed: the sources have no data here, and say so.
  */
+#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -182,6 +183,58 @@ static void search_all(void **state)
 	snapshot_close(reader);
 }
 
+static size_t open_files(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	assert_non_null(directory);
+	while (readdir(directory))
+		n++;
+	closedir(directory);
+	return n;
+}
+
+/* A list can have thousands of processes: nothing stays open for them. */
+static void search_keeps_nothing_open(void **state)
+{
+	const struct snapshot_request request = {.scope = SNAPSHOT_SEARCH_ALL,
+						 .sources = OBSERVE_BIT(OBSERVE_SHM)};
+	struct snapshot_reader *reader = snapshot_open("/nonexistent/socket");
+	size_t before = open_files();
+
+	(void)state;
+	assert_true(snapshot_read(reader, &request)->count > 0);
+	assert_int_equal(open_files(), before);
+	snapshot_close(reader);
+}
+
+/* A caller that has just listed the pids gets the process that has a pid now. */
+static void listed_now(void **state)
+{
+	struct snapshot_reader *reader = snapshot_open("/nonexistent/socket");
+	const pid_t child = start();
+	const struct snapshot_request request = {.pids = &child,
+						 .count = 1,
+						 .listed_now = true,
+						 .sources = OBSERVE_BIT(OBSERVE_SHM)};
+	struct snapshot_process *process = read_shm(reader, &child, 1, false)->processes[0];
+
+	(void)state;
+	process->ended = true; /* as if the pid had belonged to another process before */
+	assert_true(read_shm(reader, &child, 1, false)->processes[0]->ended);
+	process = snapshot_read(reader, &request)->processes[0];
+	assert_false(process->ended);
+	assert_int_equal(process->seen.queues.count, 1);
+	process->identity.started--;
+	strcpy(process->identity.comm, "another");
+	process = snapshot_read(reader, &request)->processes[0];
+	assert_string_not_equal(process->identity.comm, "another");
+	end(child);
+	assert_true(snapshot_read(reader, &request)->processes[0]->ended);
+	snapshot_close(reader);
+}
+
 /* Without data from any source the reason is that of the last one. */
 static void no_source(void **state)
 {
@@ -215,6 +268,7 @@ int main(void)
 		cmocka_unit_test(requested_processes), cmocka_unit_test(ended),
 		cmocka_unit_test(identity_is_kept),    cmocka_unit_test(taken_over),
 		cmocka_unit_test(search_all),	       cmocka_unit_test(no_source),
+		cmocka_unit_test(listed_now),	       cmocka_unit_test(search_keeps_nothing_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
