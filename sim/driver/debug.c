@@ -35,7 +35,7 @@ static void set_debugger(struct process *target, struct process *debugger)
 	target->debugger = debugger;
 }
 
-/* Returns the mask of nodes on which the process has a queue, or a runlist update takes time. */
+/* Returns the mask of nodes where the process has a queue or where a runlist update takes time. */
 static uint64_t nodes_concerned(const struct process *process)
 {
 	uint64_t nodes = nodes_active(process->sim);
@@ -291,8 +291,8 @@ static void enabled(struct runlist_update *update)
 {
 	struct process *target = update->process;
 
-	/* If the debugger died during the update, its session could not be ended then: end it
-	 * later. */
+	/* If the debugger died during the update, the session could not be ended then, because the
+	 * target was locked. End it later. */
 	if (target->session && target->debugger && target->debugger->dead)
 		target->disable_later = true;
 	queues_wake_destroyers(target, UINT64_MAX, RULE_disable_wakes_destroy);
@@ -445,7 +445,7 @@ static int gpu_known(const struct call *call)
 	return rule_errno(call->sim, RULE_watch_unknown_gpu_is_enodev, -ENODEV, -EINVAL);
 }
 
-/* Executes an operation that the caller is allowed to use. The target's mutex must be free. */
+/* Executes a DBG_TRAP operation after the permission check. The target's mutex must be free. */
 static int run(struct call *call, struct process *target, uint32_t op)
 {
 	const struct operation *operation = op < OPERATIONS ? &operations[op] : NULL;

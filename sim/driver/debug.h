@@ -20,13 +20,15 @@
  * runtime state to "busy" instead and clears the nodes of @update. */
 void debug_arm(struct process *target, struct runlist_update *update);
 /* Undoes debug_arm(): resumes the target's queues, frees its watchpoints and debug VMIDs, resets
- * trap mask and flags, and adds the nodes and number of updates to @update. */
+ * trap mask and flags. The driver makes several runlist updates for this; @update gets their nodes
+ * and their number (`again`). */
 void debug_disarm(struct process *target, struct runlist_update *update);
 
 /* ---- debug_events.c: exceptions ---- */
 /* SEND_RUNTIME_EVENT: passes exceptions on to the target's runtime. */
 int debug_send_event(struct call *call, struct process *target);
-/* SET_EXCEPTIONS_ENABLED: sets which exceptions notify the debugger, at once if one is pending. */
+/* SET_EXCEPTIONS_ENABLED: sets which exceptions notify the debugger. If one of them is pending,
+ * notifies it at once. */
 int debug_set_exceptions(struct call *call, struct process *target);
 /* QUERY_DEBUG_EVENT: returns the next enabled exception with its GPU and queue. Returns -EAGAIN if
  * no enabled exception is pending. */

@@ -46,7 +46,7 @@ static void notify_debugger(const struct process *process)
 		n = write(process->event_fd, dots, sizeof dots); /* an eventfd takes eight bytes */
 }
 
-/* Notifies the debugger if one of the exceptions in @mask is enabled. Returns true if one is. */
+/* Notifies the debugger if it has enabled one of the exceptions in @mask. Returns true if so. */
 static bool is_subscribed(const struct process *process, uint64_t mask)
 {
 	bool subscribed = mask & process->exceptions_enabled;
@@ -213,8 +213,9 @@ int debug_query_event(struct call *call, struct process *target)
 	return 0;
 }
 
-/* Returns a pointer to the exceptions of the queue or GPU with the id @source, or of the process:
- * the kind of exception in @mask decides which. Returns NULL if there is no such source. */
+/* Returns a pointer to the pending exceptions of the source that the kind of exception in @mask
+ * implies: the queue or the GPU with the id @source, or the process. Returns NULL if there is no
+ * such source. */
 static uint64_t *find_source(struct process *target, uint64_t mask, uint32_t source)
 {
 	struct queue *queue;

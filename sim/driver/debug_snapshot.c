@@ -23,7 +23,7 @@ static struct kfdabi_queue_snapshot queue_entry(const struct queue *queue)
 	};
 }
 
-/* Changes an entry as --break requires for the rules about snapshot entries. */
+/* Changes the snapshot entry if --break names a driver rule about snapshot entries. */
 static void break_entry(const struct sim *sim, struct kfdabi_queue_snapshot *entry, uint64_t mask)
 {
 	if (!rule_holds(sim, RULE_queue_snapshot_fields))

@@ -74,7 +74,7 @@ static void write_errors(struct runlist_update *update)
 	}
 }
 
-/* Changes the result of the call as --break requires. */
+/* Changes the result of the call if --break names a driver rule about SUSPEND or RESUME. */
 static void reply_wrongly(struct runlist_update *update)
 {
 	struct kfdabi_dbg_trap *a = (void *)update->call->data;
@@ -164,8 +164,8 @@ static int read_ids(struct call *call, struct runlist_update *update, uint64_t a
 	return 0;
 }
 
-/* Suspends a queue. Returns true if it counts as a success, which it also does if it was suspended
- * already. */
+/* Suspends a queue. Returns true if the call counts it as a success. A queue that was suspended
+ * already counts, too. */
 static bool suspend_one(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -192,7 +192,8 @@ static bool suspend_one(struct queue *queue)
 	return true;
 }
 
-/* Resumes a queue. Returns true if it counts as a success, even if it was not suspended. */
+/* Resumes a queue. Returns true if the call counts it as a success. A queue that was not suspended
+ * counts, too. */
 static bool resume_one(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -203,15 +204,15 @@ static bool resume_one(struct queue *queue)
 		debug_resume_queue(queue);
 		return true;
 	}
-	/* On one real GPU such a queue counted as a success, but stopped running. */
+	/* On one real GPU a queue that was not suspended counted, but stopped running. */
 	if (sim->config.node.unmatched_resume_unmaps ||
 	    !rule_holds(sim, RULE_unmatched_resume_changes_nothing))
 		queue->stalled = true;
 	return rule_holds(sim, RULE_resume_counts_the_never_suspended);
 }
 
-/* Returns true if the SUSPEND or RESUME call names the queue. Sets *@at to the queue's entry in the
- * array of ids, if there is one. */
+/* Returns true if the SUSPEND or RESUME call names the queue. Sets *@at to the index of the queue
+ * in the array of ids, or to NOT_FOUND. */
 static bool named(const struct runlist_update *update, const struct queue *queue, uint32_t *at)
 {
 	const struct sim *sim = update->sim;

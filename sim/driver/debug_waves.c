@@ -20,7 +20,7 @@ static bool per_vmid(const struct sim *sim)
 	return kfdabi_per_vmid(sim->config.node.gfx_target_version);
 }
 
-/* Starts the runlist update that makes settings effective. Returns CALL_PENDING or -ENOMEM. */
+/* Starts the runlist update that applies debug settings. Returns CALL_PENDING or -ENOMEM. */
 static int refresh(struct call *call, struct process *target, uint64_t nodes)
 {
 	struct runlist_update *update = runlist_update_new(target, call, NULL);

@@ -35,11 +35,13 @@
 
 struct debugfs {
 	bool pending; /* under the writer's lock */
-	/* state from which the next texts are made; under the writer's lock */
+	/* copy of the driver's state for the next texts; under the writer's lock */
 	struct debugfs_view view;
-	struct debugfs_view written; /* of the thread only */
-	struct debugfs_text text;    /* of the thread, if it runs */
-	_Atomic uint64_t took_ns;    /* CPU time of the last writing */
+	/* copy of which the writer thread makes the texts; used only by this thread */
+	struct debugfs_view written;
+	/* buffer of the writer thread or, without this thread, of the main loop */
+	struct debugfs_text text;
+	_Atomic uint64_t took_ns; /* CPU time of the last debugfs_write() */
 	bool changed;
 	uint64_t given_ns;
 	int proc;		   /* directory proc; -1: none */

@@ -172,7 +172,7 @@ static char *write_node(const struct sim *sim, struct hqd_dump *hqds, uint32_t i
 	return at;
 }
 
-/* Returns an upper bound of the length of the whole text. */
+/* Returns an upper bound of the length of the file hqds, in bytes. */
 static size_t most_bytes(const struct sim *sim, const struct hqd_dump *hqds)
 {
 	size_t hqd = 64 + HQD_WORDS / WORDS_A_LINE * LINE_BYTES;
@@ -274,8 +274,8 @@ static void show_pointers(struct hqd_dump *hqds, const struct queue *queue,
 	}
 }
 
-/* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot
- * that the driver owns and the text shows. Returns SLOTS_MAX if there is none. */
+/* Returns the slot that still shows the queue's registers, if that slot is free. Otherwise returns
+ * the lowest free slot that the driver owns and the text shows, or SLOTS_MAX if there is none. */
 static uint32_t choose_slot(const struct hqd_dump *hqds, const struct hqd_node *node,
 			    const struct queue *queue)
 {

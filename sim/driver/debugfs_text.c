@@ -78,7 +78,7 @@ static void words(struct debugfs_text *text, const char *margin, const uint32_t 
 	}
 }
 
-/* Changes the MQD as --break requires for the rules about priorities. */
+/* Writes wrong priorities into the MQD if --break names the driver rule about them. */
 static void break_priorities(const struct sim *sim, const struct queue_image *image, uint32_t *mqd)
 {
 	if (!rule_holds(sim, RULE_mqds_tell_the_pipe_priority))
@@ -119,8 +119,8 @@ static const struct queue_image *neighbour(const struct debugfs_view *view,
 	return NULL;
 }
 
-/* Dumps the MQD of an SDMA queue. After a compute queue the driver does not reset its number of
- * XCCs (@xccs) and therefore dumps as many MQDs: this one and those behind it in memory. */
+/* Dumps the MQD of an SDMA queue and those behind it in memory, @xccs in total: after a compute
+ * queue the driver does not reset its count of XCCs. */
 static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
 		     const struct queue_image *image, uint32_t xccs)
 {

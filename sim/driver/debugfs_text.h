@@ -16,7 +16,8 @@ struct debugfs_process {
 	pid_t pid;
 	uint32_t pasid;
 	bool debugged;
-	/* its queues in debugfs_view.queues: first index and number, newest queue first */
+	/* first: index of its newest queue in debugfs_view.queues, where older ones follow; n:
+	 * their number */
 	size_t first, n;
 };
 

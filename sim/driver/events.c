@@ -20,7 +20,7 @@
 #define TIMEOUT_NEVER 0xffffffffu
 /* most events of one wait, because the kernel copies their array in one piece */
 #define WAIT_MAX (1u << 20)
-/* number of a thread's waits that end at once, in one second, from which on they are reported */
+/* a thread's waits are reported if at least this many of them end at once in one second */
 #define SPIN_MIN 1000u
 /* number of slots if no page was set; the oldest runtimes map this number */
 #define SLOTS_UNMAPPED 256u
@@ -148,7 +148,7 @@ static bool waiter_done(const struct event_waiter *waiter)
 	return waiter->all || !waiter->n ? active == waiter->n : active > 0;
 }
 
-/* Marks the event @id as set in this wait. Returns true if the waiter was in its wait queue. */
+/* Marks event @id as set in this wait. Returns true if the waiter was in the event's wait queue. */
 static bool waiter_hit(struct event_waiter *waiter, uint32_t id)
 {
 	bool queued = false;
@@ -404,9 +404,9 @@ int ioctl_reset_event(struct call *call)
 	return 0;
 }
 
-/* Drops an earlier wait of this thread. If there is one, a signal has interrupted it. If the thread
- * repeats the same call, sets its time-out to the time that was left, because the driver writes
- * that into the arguments of an interrupted call. */
+/* Drops an earlier wait of this thread, which a signal has interrupted. If the thread repeats the
+ * same call, sets its time-out to the time that was left then, because the driver writes the
+ * remaining time into the arguments of an interrupted call. */
 static void drop_stale(struct call *call)
 {
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
@@ -430,8 +430,9 @@ static void drop_stale(struct call *call)
 	waiter_free(waiter);
 }
 
-/* Fills in the state of each event of the wait, one after another as the driver does: an event that
- * was reset for a wait stays reset if the wait then fails. Returns 0 or a negative errno. */
+/* Fills in the state of each event of the wait, one after another as the driver does. If an event
+ * is unknown, the wait fails, and auto-reset events that were reset before stay reset. Returns 0 or
+ * a negative errno. */
 static int waiter_check(struct process *process, struct event_waiter *waiter)
 {
 	for (uint32_t i = 0; i < waiter->n; i++) {

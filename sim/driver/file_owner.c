@@ -28,7 +28,8 @@ static pid_t parent_of(pid_t pid)
 	return proc_status_number(pid, "\nPPid:");
 }
 
-/* Requires the simulation's user namespace, which stands for the host's on real hardware. */
+/* The caller must be in the simulation's user namespace, which stands for the host's on real
+ * hardware. */
 bool caller_capable(const struct call *call, uint64_t any_of)
 {
 	char status[PROC_STATUS_BYTES];
@@ -94,8 +95,9 @@ static bool holds(const struct sim *sim, pid_t pid, off_t mark)
 	return found;
 }
 
-/* Returns the oldest ancestor or user of the device that holds the file which @process has just
- * marked; 0: none that is older than @process. */
+/* Returns the pid of the oldest process that has an fd of the file which @process has just marked;
+ * 0: none is older than @process. Only ancestors of @process and users of the device are
+ * searched. */
 static pid_t older_holder(const struct process *process)
 {
 	const struct process *other;
@@ -121,9 +123,9 @@ off_t process_seek_fd(const struct process *process, int fd, off_t offset, int w
 	return mark;
 }
 
-/* Sets the file position (the mark) of a file at its first use: to the token of @process or, if an
- * older process has an fd of the file, of that process. `copy` is a descriptor of the file. Returns
- * the mark. */
+/* Marks a file at its first use: sets the file position to the token of the process that opened the
+ * file. That is the oldest process with an fd of the file, or @process if no older one has an fd.
+ * `copy` is a descriptor of the file. Returns the token (the mark). */
 static off_t mark_new(struct process *process, int copy)
 {
 	struct sim *sim = process->sim;
@@ -142,9 +144,9 @@ static off_t mark_new(struct process *process, int copy)
 	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
 }
 
-/* Returns the mark of the fd's file, and marks the file if it has none. Returns -1 if there is no
- * such fd. Uses one copy of the fd for both steps, because the program can close the fd and reuse
- * its number in between. */
+/* Returns the file position of the fd's file. If it is 0, the file is not marked yet; then marks it
+ * (mark_new()). Returns -1 if there is no such fd. Uses one copy of the fd for both steps, because
+ * the program can close the fd and reuse its number in between. */
 static off_t mark_of(struct process *process, int fd)
 {
 	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);

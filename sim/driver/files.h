@@ -41,8 +41,7 @@ void procfs_evicted(struct process *process, uint32_t node);
  * work, and writes them. procfs_touch() makes the next procfs_update() sample at once. */
 void procfs_touch(struct sim *sim);
 void procfs_update(struct sim *sim, uint64_t now_ns);
-/* Returns when procfs_update() has to be called next (wall), or UINT64_MAX if there is nothing to
- * sample. */
+/* Returns the wall time of the next procfs_update() call; UINT64_MAX: nothing to sample. */
 uint64_t procfs_due(const struct sim *sim);
 
 /* ---- smi_events.c: the ioctl and its events; @node is an index, not a gpu_id ---- */
@@ -90,7 +89,7 @@ void debugfs_update(struct sim *sim, uint64_t now_ns);
 bool debugfs_pending(const struct sim *sim);
 void debugfs_take(struct sim *sim);
 void debugfs_write(struct sim *sim);
-/* Returns when debugfs_update() has to be called next (wall), or UINT64_MAX: nothing changed. */
+/* Returns the wall time of the next debugfs_update() call; UINT64_MAX: nothing changed. */
 uint64_t debugfs_due(const struct sim *sim);
 /* Makes the firmware of the GPU hang whose gpu_id a program has written to hang_hws. Called when
  * sim->poll_fd reports an event with sim->debugfs as its data. */

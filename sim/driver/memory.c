@@ -13,7 +13,8 @@
 #include "sim/driver/memory.h"
 
 #define KFD_SLOT_SHIFT 46
-#define CPU_NODES 1u	       /* in the topology: sim/sandbox/topology.c writes one */
+/* number of CPU nodes that sim/sandbox/topology.c writes into the topology */
+#define CPU_NODES 1u
 #define DEVICES_MAX (1u << 20) /* longest array of gpu_ids that the kernel copies in one piece */
 
 /* GPU virtual addresses and apertures, with the driver's layout on gfx9. */
@@ -26,7 +27,7 @@
 
 /* Returns an offset that uses only bits from KFD_SLOT_SHIFT on. The runtime adds a queue's doorbell
  * to this offset and applies a wide mask to the sum, so only lower bits are left for the doorbells.
- * The two top bits of the hardware's form do not fit into a file offset. */
+ * The two top bits, which the driver uses as well, do not fit into a file offset. */
 uint64_t doorbell_offset(const struct process *process, uint32_t node)
 {
 	return (process->slot * process->sim->nodes_n + node + 1) << KFD_SLOT_SHIFT;
@@ -180,7 +181,8 @@ int ioctl_acquire_vm(struct call *call)
 
 /* ---- ALLOC_MEMORY_OF_GPU ---- */
 
-/* Returns true if the caller's own memory can be read at its first and last byte. */
+/* Returns true if the caller can read the first and the last byte of [address, address + size) in
+ * its own memory. */
 static bool user_pages(const struct call *call, uint64_t address, uint64_t size)
 {
 	char byte;
@@ -212,8 +214,9 @@ static int back_own(struct call *call, struct bo *bo)
 	return 0;
 }
 
-/* Provides memory of the kind that the object's flags request; of several kinds, the one that the
- * driver would find first. Sets *@offset for mmap(). Returns 0 or a negative errno. */
+/* Provides memory of the kind that the object's flags request. If they request several kinds, takes
+ * the one that the driver would find first. Sets *@offset for mmap(). Returns 0 or a negative
+ * errno. */
 static int back(struct call *call, struct bo *bo, uint64_t *offset)
 {
 	struct sim *sim = call->sim;

@@ -108,8 +108,8 @@ uint64_t vram_available(const struct sim *sim, uint32_t node);
 /* Returns the bytes of each node that the driver reserves for page tables. */
 uint64_t vram_reserved(const struct sim *sim);
 /* If kfdsim accesses a page for which the host has no memory, the SIGBUS handler maps an anonymous
- * page there. heap_lost() returns how many pages were replaced since the last heap_mend(), which
- * maps the render file there again. */
+ * page in its place. heap_mend() maps the render file in place of these pages again. heap_lost()
+ * returns their number since the last heap_mend(). */
 unsigned heap_lost(void);
 void heap_mend(struct sim *sim);
 
@@ -121,8 +121,8 @@ int space_map(struct space *space, const struct mapping *mapping);
  * removes all ranges of @owner. */
 void space_unmap(struct space *space, uint64_t va, uint64_t size, const void *owner);
 void space_unmap_all(struct space *space, const void *owner);
-/* Removes [va, va + size) from the page table, whatever the owner. A range that reaches beyond
- * loses only its part inside. Returns 0 or -ENOMEM. */
+/* Removes [va, va + size) from the page table, whatever the owner. A range that is only partly
+ * inside loses that part. Returns 0 or -ENOMEM. */
 int space_clear(struct space *space, uint64_t va, uint64_t size);
 /* Returns the range of the page table that contains @va, or NULL. Valid until the table changes. */
 const struct mapping *space_find(const struct space *space, uint64_t va);
@@ -186,7 +186,7 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec);
 int dmabuf_pages(struct call *call, int fd, struct pages **out);
 /* Frees the dmabufs whose last fd was closed; called when dmabuf_fd is readable. */
 void dmabufs_closed(struct sim *sim);
-/* Create and close sim->dmabuf_fd. */
+/* Create and close sim->dmabuf_fd, the inotify fd that reports closed dmabufs. */
 int dmabufs_start(struct sim *sim);
 void dmabufs_stop(struct sim *sim);
 /* EXPORT_DMABUF: gives the caller an fd of a buffer. Returns 0; -EINVAL: unknown handle, or memory
@@ -226,8 +226,8 @@ struct drm_file;
  * node that it is used for. Returns 0; -EBADF: no such fd; -EINVAL: not a render node; -ESRCH: the
  * caller is gone; another negative errno. */
 int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out);
-/* Returns the index of the node whose render node the caller opened as @fd, taken from the name of
- * the path, or -EINVAL. */
+/* Returns the index of the node whose render node the caller opened as @fd (according to the path
+ * of the open file), or -EINVAL. */
 int drm_node(const struct sim *sim, pid_t tid, int fd);
 /* Returns the page table of the process on the node; NULL: ACQUIRE_VM has not been called. */
 struct space *vm_space(const struct process *process, uint32_t node);

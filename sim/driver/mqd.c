@@ -11,7 +11,7 @@
 #define AQL_PACKET_DW 16u
 #define SDMA_DUMMY 0xfu
 #define DOORBELL_DW 2u /* length of a 64-bit doorbell */
-/* Invented addresses of the driver's own memory, in which the MQDs are. */
+/* The driver keeps the MQDs in its own GPU memory. These addresses of it are invented. */
 #define GART_COMPUTE 0x7fff00000000ull
 #define GART_SDMA 0x7ffe00000000ull
 #define GART_SHIFT 24 /* room for the MQDs of one queue */
@@ -89,7 +89,8 @@ static uint32_t pq_control(const struct queue_image *image, uint32_t xcc)
 
 	if (image->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 		return control;
-	/* Set: write pointer counts slots, detect a full queue, clamp the write pointer. */
+	/* Set bits: the write pointer counts slots, a full queue is detected, the write pointer is
+	 * clamped. */
 	control |= 2u << 25 | 1u << 16 | 1u << 14;
 	/* Bit 27: no report of the read pointer. From 9.4.3 on only the first XCC reports it. */
 	if (image->gfx < GFX_9_4_3 || xcc)

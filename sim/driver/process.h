@@ -27,7 +27,8 @@
 /* limit of queues of one process on one node (queue_create.c) */
 #define QUEUES_PER_PROCESS_NODE 255u
 #define PAGE_BYTES 4096u
-#define NODE_ANY UINT32_MAX /* in place of a node's index, for accesses that no single GPU makes */
+/* in place of a node's index, for accesses that do not come from a particular GPU */
+#define NODE_ANY UINT32_MAX
 
 static inline uint64_t page_up(uint64_t bytes)
 {
@@ -51,7 +52,7 @@ struct call {
 	uint32_t user_size; /* size of the argument struct, from the caller's command word */
 	uint64_t user_arg;  /* address of the argument struct in the caller */
 	int fd;		    /* the caller's fd of the device */
-	uint32_t node;	    /* render node: index of its node */
+	uint32_t node;	    /* index of the node, if `fd` is a render node */
 	bool copy_back;
 	bool begins_anew;	  /* can be repeated after an interruption (WAIT_EVENTS) */
 	int result;		  /* answer; valid while in sim->undelivered */
@@ -66,7 +67,8 @@ struct event {
 	uint64_t age;
 };
 
-/* Number of waits of one thread in one second that were over at once (events.c). */
+/* Counter for the report: how often one thread called WAIT_EVENTS in one second and the wait was
+ * over at once (events.c). A process has SPINS counters. */
 #define SPINS 8u
 struct spin {
 	pid_t tid;
@@ -130,15 +132,15 @@ struct process {
 	struct process *primary;
 	unsigned contexts; /* number of its secondary contexts */
 	uint32_t context;  /* secondary context: its number, the lowest free one */
-	bool dead;	   /* address space gone; the struct waits for its last reference */
+	bool dead;	   /* address space gone; the struct is freed with its last reference */
 
 	/* The kernel's process->mutex: `blocked` holds the calls that wait for it. */
 	bool locked;
 	struct call_list blocked;
 	bool disable_later; /* its debugger died while it was locked: end the session at unlock */
-	/* call that holds the mutex while it pins memory (pin_begin()), or NULL */
+	/* call that pins memory (pin_begin()) and holds the mutex meanwhile, or NULL */
 	struct call *pinning;
-	uint64_t pinned_ns; /* when that ends */
+	uint64_t pinned_ns; /* wall time at which the pinning ends */
 
 	uint64_t slot; /* index of its doorbell pages */
 	volatile uint64_t *doorbells[SIM_NODES_MAX];
@@ -167,9 +169,9 @@ struct process {
 	 * the process is mapped on that node (evict.c). */
 	uint32_t evictions[SIM_NODES_MAX];
 	const char *lost[SIM_NODES_MAX]; /* why its queues never run again; NULL: they can run */
-	/* total time of ended evictions; begin of the present one */
+	/* total time of evictions that have ended; begin of the one in effect */
 	uint64_t evicted_ns[SIM_NODES_MAX], evicted_since_ns[SIM_NODES_MAX];
-	/* when an eviction for memory is restored; 0: none */
+	/* wall time at which an eviction for memory ends; 0: none */
 	uint64_t restore_due_ns;
 	/* mask of nodes on which the process had queues at a GPU or queue reset */
 	uint64_t reset_nodes;
@@ -282,7 +284,8 @@ bool process_owns(struct process *process, const struct caller_file *file);
 /* Sets or reads the position of the process's @fd, as lseek(2) does. The position is the token of
  * the process or context that opened the file. Returns -1 if there is no such fd. */
 off_t process_seek_fd(const struct process *process, int fd, off_t offset, int whence);
-/* Returns true if the process or context still has an fd of its own open. */
+/* Returns true if the process or context still has an fd of the device that it has opened
+ * itself. */
 bool process_holds_mark(const struct process *process);
 
 /* Secondary contexts (CREATE_PROCESS of Linux 7): the open file on which the ioctl is called
@@ -293,8 +296,8 @@ bool process_holds_mark(const struct process *process);
 struct process *context_of(struct process *process, const struct caller_file *file);
 /* CREATE_PROCESS: makes the open file a secondary context. Returns 0 or a negative errno. */
 int ioctl_create_process(struct call *call);
-/* Returns the parent in whose memory the process of @tid runs without being one of its threads
- * (vfork()); 0: none. In file_owner.c. */
+/* If @tid belongs to a vfork() child that still runs in its parent's memory, returns the parent's
+ * pid; otherwise 0. In file_owner.c. */
 pid_t process_lender(pid_t tid);
 
 /* ---- gpu_memory.c: accesses of the GPU, at GPU addresses ---- */
@@ -313,8 +316,9 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 		uint64_t *fault);
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
 		size_t pattern_bytes, uint64_t *fault);
-/* Executes an atomic operation of the L2; @op: its code as in PM4 and SDMA packets. @old (may be
- * NULL) gets the value before. Returns 0; -EBADMSG: unknown operation; -EFAULT. */
+/* Executes an atomic operation of the L2; @op: its code as in PM4 and SDMA packets. *@old (if not
+ * NULL) receives the value before the operation. Returns 0; -EBADMSG: unknown operation;
+ * -EFAULT. */
 int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t source,
 		  uint64_t compare, uint64_t *old);
 /* Reads @bytes from byte position @at of the queue's ring, which wraps. Returns 0 or -EFAULT. */
@@ -328,11 +332,11 @@ int task_memory(pid_t pid, uint64_t address, void *local, size_t n, bool write);
 bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args);
 
 /* ---- events.c: events and waiting for them ---- */
-/* CREATE_EVENT: creates an event. The first one with a slot also sets the page of the slots.
- * Returns 0; -ENOSPC: no id is free; -EINVAL, -ENODEV: bad page; -ENOMEM. */
+/* CREATE_EVENT: creates an event. The first event with a slot also sets the page that contains the
+ * slots. Returns 0; -ENOSPC: no id is free; -EINVAL, -ENODEV: bad page; -ENOMEM. */
 int ioctl_create_event(struct call *call);
-/* DESTROY_EVENT: destroys an event. Waits for it end with KFD_IOC_WAIT_RESULT_FAIL. Returns 0, or
- * -EINVAL for an unknown event. */
+/* DESTROY_EVENT: destroys an event. A WAIT_EVENTS that waits for it ends with the result
+ * KFD_IOC_WAIT_RESULT_FAIL. Returns 0, or -EINVAL for an unknown event. */
 int ioctl_destroy_event(struct call *call);
 /* SET_EVENT, RESET_EVENT: set or reset an event. Return 0; -EINVAL: unknown, or no signal event. */
 int ioctl_set_event(struct call *call);
@@ -342,8 +346,9 @@ int ioctl_reset_event(struct call *call);
 int ioctl_wait_events(struct call *call);
 /* Sets an event; an unknown @id is ignored. */
 void event_fire(struct process *process, uint32_t id);
-/* Handles an interrupt of a queue: sets the event with this id if there is no page of slots or the
- * GPU has written its slot, else every event whose slot the GPU has written. */
+/* Handles an interrupt of a queue. If the process has no page of event slots, or the GPU has
+ * written the slot of event @context_id, sets this event. Otherwise sets every event whose slot the
+ * GPU has written. */
 void event_interrupt(struct process *process, uint32_t context_id);
 /* Sets all memory events of the process, with the data of this fault. */
 void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va);
@@ -361,12 +366,12 @@ void events_release(struct process *process);
  * -EPERM: the caller is not allowed to, or the target's runtime is not enabled.
  * -EINVAL: no session, or unknown operation. */
 int ioctl_dbg_trap(struct call *call);
-/* RUNTIME_ENABLE: enables or disables the runtime. With a session the call sleeps until the
+/* RUNTIME_ENABLE: enables or disables the runtime. In a debug session the call sleeps until the
  * debugger has answered. Returns 0 or CALL_PENDING; -EBUSY: enabled already; -EEXIST: the process
  * has a queue; -ENOMEM. */
 int ioctl_runtime_enable(struct call *call);
 /* Raises exceptions (mask) of a queue or, with @queue NULL, of the process. Does nothing without a
- * session. Returns true if the debugger has enabled one of them. */
+ * debug session. Returns true if the debugger has enabled one of them. */
 bool debug_raise(struct process *process, struct queue *queue, uint64_t mask);
 /* Raises "queue deleted" for a GPU. */
 void debug_queue_deleted(struct process *process, uint32_t node);
@@ -381,10 +386,11 @@ void debug_check(struct process *process);
 /* Ends the target's session because its debugger has died: resumes its queues and detaches. If the
  * target is locked, this happens when it is unlocked. */
 void debug_session_end(struct process *target);
-/* Ends the session of a process that has ended, and the sessions of its targets. */
+/* Ends the debug session of a process that has ended, and the sessions in which it was the
+ * debugger. */
 void debug_process_died(struct process *process);
-/* Wakes a RUNTIME_ENABLE call that waits for the debugger's answer; if there is none, counts up the
- * semaphore, so that the next one does not sleep. */
+/* Wakes a RUNTIME_ENABLE call that waits for the debugger's answer. If no call waits, counts up the
+ * semaphore, so that the next RUNTIME_ENABLE does not sleep. */
 void runtime_post(struct process *process);
 
 #endif

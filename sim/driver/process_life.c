@@ -24,8 +24,9 @@
 #include "sim/driver/memory.h"
 
 #define SLOTS_MAX 8192u
-#define DOORBELL_SLOTS (1u << 16) /* in the kfd file; one for each process and node */
-#define PASID_FIRST 0x8001u	  /* 16-bit PASIDs; the one before is the driver's own */
+/* doorbell areas in the kfd file, one for each process and node */
+#define DOORBELL_SLOTS (1u << 16)
+#define PASID_FIRST 0x8001u /* PASIDs have 16 bits; 0x8000 is the driver's own */
 
 struct process *process_of_thread(struct sim *sim, pid_t tid)
 {
@@ -233,7 +234,7 @@ static struct process *make(struct sim *sim, pid_t pid, const char *status, stru
 	if (process_identify(process, status) || slot_take(sim, &process->slot))
 		goto fail;
 	watch.data.ptr = process;
-	/* A secondary context ends with its process, so it needs no watch. */
+	/* A secondary context ends with its process, so its pidfd is not polled. */
 	if (map_doorbells(process) ||
 	    (!primary && epoll_ctl(sim->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch)) ||
 	    !(process->record = record_new(sim, process, status))) {
@@ -308,7 +309,8 @@ static void contexts_end(struct process *process, bool all)
 	}
 }
 
-/* Ends the queues, even suspended ones, and the debug sessions, as the kernel does. */
+/* Ends the queues (even suspended ones) and the debug sessions of a process whose address space is
+ * gone, as the kernel does. */
 void process_die(struct process *process)
 {
 	struct sim *sim = process->sim;
@@ -535,7 +537,7 @@ struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 	return NULL;
 }
 
-/* Searches all processes, because the pid in kfdsim's namespace is not known yet. */
+/* Searches all processes in /proc, because the pid in kfdsim's namespace is not known yet. */
 struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer)
 {
 	char status[PROC_STATUS_BYTES];

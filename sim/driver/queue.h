@@ -49,7 +49,7 @@ enum blit {
 	BLIT_FILL,
 	BLIT_FILL_2D,
 	BLIT_WRITE,
-	BLIT_UNKNOWN, /* another kernel of HIP: its effect is missing */
+	BLIT_UNKNOWN, /* another kernel of HIP; its effect is not simulated */
 };
 /* One dispatch of a copy or fill kernel of the HIP runtime. */
 struct blit_call {
@@ -150,14 +150,16 @@ struct queue {
 	bool gws;	     /* holds the node's global wave sync */
 	uint64_t exceptions; /* mask of kfdabi_ec_mask() bits */
 	bool suspended;	     /* by SUSPEND_QUEUES */
-	bool stalled;	     /* stopped by an unmatched RESUME (--set unmatched_resume_unmaps) */
+	/* stopped by a RESUME while it was not suspended (--set unmatched_resume_unmaps) */
+	bool stalled;
 	uint64_t saved_wave_slots; /* wave slots held when it was last unmapped */
 	bool being_destroyed;
 	bool removed;		     /* freed at the next unmap */
 	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until the queue is resumed */
-	/* the driver has reset this queue alone; not mapped until a RESUME or restore */
+	/* reset by the driver without a reset of the GPU; not mapped until a RESUME_QUEUES or the
+	 * end of an eviction */
 	bool reset;
-	bool stopped;	 /* after an error in its packets: fetches no more */
+	bool stopped;	 /* fetches no more packets, because one of them had an error */
 	bool map_wanted; /* on the runlist since the last update */
 
 	uint32_t doorbell_index;
@@ -174,7 +176,8 @@ struct queue {
 	uint64_t limit, limit_seen, fetched, retired;
 	uint64_t passed; /* AQL: value of the read pointer in memory */
 	struct packet ahead[QUEUE_AHEAD];
-	uint64_t submitted, done;      /* packets so far; packet i is ahead[i % QUEUE_AHEAD] */
+	/* packets submitted and retired so far; packet i is ahead[i % QUEUE_AHEAD] */
+	uint64_t submitted, done;
 	TAILQ_ENTRY(queue) copy_entry; /* in sim.moves or sim.moved */
 	struct moving moving;
 	bool waiting; /* packet number waiting_at waits for a value in memory */
@@ -205,7 +208,7 @@ static inline bool is_compute_type(uint32_t type)
  * -ENOSPC: the process has too many queues on this node. -EPERM: the node has too many queues.
  * -ENOMEM: no queue id or no queue of an SDMA engine is free. -EBUSY: no doorbell is free. */
 int ioctl_create_queue(struct call *call);
-/* DESTROY_QUEUE: unmaps and frees a queue. Returns CALL_PENDING. With a session the call sleeps
+/* DESTROY_QUEUE: unmaps and frees a queue. Returns CALL_PENDING. In a debug session the call sleeps
  * while the queue is suspended. -EINVAL: unknown queue. -EBUSY: another thread destroys the queue
  * (Linux 7). -EIO: --set destroy_suspended_fails. */
 int ioctl_destroy_queue(struct call *call);
@@ -214,11 +217,13 @@ int ioctl_destroy_queue(struct call *call);
  * bad numbers. -EFAULT: unknown queue, or the ring is not mapped. */
 int ioctl_update_queue(struct call *call);
 /* SET_CU_MASK: sets the CUs of the queue; a mask of more than 1024 bits is cut. Returns
- * CALL_PENDING. -EINVAL: not in whole words. -EFAULT: bad pointer, or unknown queue. */
+ * CALL_PENDING. -EINVAL: the number of bits is 0 or no multiple of 32. -EFAULT: bad pointer, or
+ * unknown queue. */
 int ioctl_set_cu_mask(struct call *call);
 /* ALLOC_QUEUE_GWS: gives the node's GWS (global wave sync) to the queue, or takes it back. Returns
- * CALL_PENDING. -EINVAL: unknown queue, or no queue has it to take back. -ENODEV: the node has no
- * GWS. -EBUSY: a queue of the process has it, or the process is debugged (debug_with_gws()). */
+ * CALL_PENDING. -EINVAL: unknown queue, or GWS to take back that no queue has. -ENODEV: the node
+ * has no GWS. -EBUSY: a queue of the process has it, or the process is debugged
+ * (debug_with_gws()). */
 int ioctl_alloc_queue_gws(struct call *call);
 /* GET_QUEUE_WAVE_STATE: copies the saved state of a queue that is not mapped. Returns 0; -EINVAL:
  * not a compute queue, or mapped; -EFAULT: unknown queue, or bad pointer. */
@@ -298,9 +303,9 @@ bool packets_check_waiting(struct sim *sim);
 bool packets_copy_end(struct sim *sim);
 
 /* ---- aql.c, sdma.c, pm4.c: packets into the GPU model, and their effects ---- */
-/* *_fetch() functions pass new packets to the GPU model. *_effect() functions carry a packet out;
- * if that starts a background copy (queue->moving.under_way), they are called again when it is
- * over. */
+/* *_fetch() functions pass new packets to the GPU model. *_effect() functions carry a packet out.
+ * If this starts a background copy (queue->moving.under_way), *_effect() is called again for the
+ * packet when the copy is over. */
 void aql_fetch(struct queue *queue);
 /* Advances the read pointer past a kernel that begins (--set rptr_at_consumption). */
 void aql_consumed(struct queue *queue, const struct packet *packet);
@@ -368,8 +373,9 @@ uint64_t codeobj_r_debug(struct process *process);
 
 /* ---- copy_thread.c: copies and fills of memory that a packet makes ---- */
 /* Makes the copy in queue->moving.move. Returns 0 if all bytes are copied. Returns 1 if the caller
- * has to return: either the copy thread continues, and the packet's effects are carried out again
- * when the copy is over, or the queue has stopped with a memory fault. */
+ * has to return, because
+ * - the copy thread continues the copy; the packet's effects are carried out again at its end, or
+ * - the queue has stopped with a memory fault. */
 int move_begin(struct queue *queue);
 /* Keeps an event of a queue until the copy of the queue is over. Returns false if there is no room,
  * which happens only to GPU_EVENT_WORKGROUPS. */

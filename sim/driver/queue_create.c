@@ -32,8 +32,8 @@ static unsigned queues_per_process(const struct sim *sim)
 		       : 127;
 }
 
-/* Checks the limits of queues. Returns 0; -ENOSPC: too many of the process on the node; -EPERM: too
- * many on the node. */
+/* Checks the limits of queues. Returns 0; -ENOSPC: the process has too many queues on the node;
+ * -EPERM: the node has too many queues. */
 static int check_room(const struct sim *sim, const struct process *process, uint32_t node)
 {
 	const struct process *other;
@@ -84,7 +84,8 @@ static bool position_taken(const struct queue *queue)
 }
 
 /* Assigns an engine and a hardware queue in it (rlc) to an SDMA queue: the first free one, going
- * over the engines of its kind in turn, or only @wanted_engine. Returns 0 or -ENOMEM. */
+ * over the engines of its kind in turn. If the queue requests @wanted_engine, only this engine is
+ * searched. Returns 0 or -ENOMEM. */
 static int take_position(struct queue *queue, uint32_t wanted_engine)
 {
 	const struct sim *sim = queue->process->sim;
@@ -117,8 +118,8 @@ static uint32_t sdma_doorbell(const struct queue *queue)
 	return (base + (rlc & 1) * MIRROR + (rlc >> 1)) % DOORBELLS_PER_PAGE;
 }
 
-/* Gives a compute queue the process's lowest free doorbell on the node outside the ranges of other
- * engines, an SDMA queue its fixed one. Returns 0 or -EBUSY. */
+/* Gives the queue a doorbell on its node. An SDMA queue gets its fixed one. A compute queue gets
+ * the process's lowest free one outside the ranges of other engines. Returns 0 or -EBUSY. */
 static int take_doorbell(struct queue *queue)
 {
 	uint64_t used[DOORBELLS_PER_PAGE / 64] = {0};
@@ -224,7 +225,7 @@ static void reset_doorbell(struct queue *queue)
 		*queue->doorbell = is_aql(queue) ? ~0ull : 0;
 	queue->doorbell_last = *queue->doorbell;
 	queue->doorbell_seen_ns = clock_ns();
-	/* its first ring is near, so poll often */
+	/* Poll doorbells often, because the first write to a new queue's doorbell is near. */
 	sim->last_doorbell_ns = queue->doorbell_seen_ns;
 }
 

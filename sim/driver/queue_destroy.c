@@ -68,7 +68,8 @@ void queue_drop(struct queue *queue)
 	free(queue);
 }
 
-/* Gives the GWS (global wave sync) to another queue of the process, as --break requires. */
+/* Leaves the GWS (global wave sync) of a destroyed queue to another queue of the process. Called if
+ * --break breaks the rule that the GWS goes with its queue. */
 static void leave_gws(const struct queue *gone)
 {
 	struct queue *queue;
@@ -143,7 +144,7 @@ int ioctl_destroy_queue(struct call *call)
 		return rule_errno(call->sim, RULE_second_destroy_is_ebusy, -EBUSY, -EINVAL);
 	if (!rule_holds(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
 		return -EBUSY;
-	/* Seen on one real GPU. According to the driver's source the call sleeps instead. */
+	/* -EIO was seen on one real GPU. By the driver's source the call sleeps instead. */
 	if (must_sleep(queue) && call->sim->config.node.destroy_suspended_fails)
 		return -EIO;
 	queue->being_destroyed = true;

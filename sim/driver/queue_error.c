@@ -18,7 +18,8 @@
 
 /* offsets in amd_queue_t and amd_signal_t, in bytes */
 enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
-#define HEADER_ERROR 24u /* in the save area: payload address, event id */
+/* offset in the save area: address of the runtime's error word, and event id */
+#define HEADER_ERROR 24u
 
 /* For each error: the bit in the value of the inactive signal, and the text for the log. */
 static const struct {

@@ -28,7 +28,7 @@ static int queue_update_runlist(struct call *call, const struct queue *queue)
 		update->unmap_only = true;
 		update->result = -EACCES;
 	}
-	/* Even a call that changes nothing causes an update, unless no queue is active there. */
+	/* Even without a change this causes an update, unless the node has no active queue. */
 	if (queue_active(queue) || nodes_active(call->sim) >> queue->node & 1)
 		update->nodes = 1ull << queue->node;
 	runlist_update_begin(update);

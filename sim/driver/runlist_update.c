@@ -107,8 +107,8 @@ static void runlist_update_end(struct runlist_update *update)
 	runlist_update_free(update);
 }
 
-/* Returns the time to unmap all queues (model time). If there is live work, the firmware waits for
- * the grace period, so that waves can end by themselves, before it saves them. */
+/* Returns the time to unmap all queues (model time). If waves run, the firmware waits for the grace
+ * period before it saves them, so that waves can end in this time. */
 static uint64_t unmap_time(const struct runlist_update *update, const struct node *node)
 {
 	const struct sim_config *config = &update->sim->config;

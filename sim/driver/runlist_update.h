@@ -27,9 +27,9 @@ struct runlist_update {
 	/* GPU model's id of a queue of the current node that cannot be unmapped; -1: none */
 	int stuck;
 	bool evicts; /* selected by --set evict_at: the process is evicted at the end */
-	/* The update belongs to a worker of the driver (evictions): it does not lock the process,
-	 * which may die meanwhile. released() is not called, and unmapped() only if the process is
-	 * alive. */
+	/* Started by a worker of the driver (an eviction), not by an ioctl. Such an update does not
+	 * lock the process, which may therefore die before the end. released() is not called;
+	 * unmapped() is called only if the process still lives. */
 	bool by_driver;
 	struct call *call; /* call to answer with `result` at the end; NULL: none */
 	int result;
@@ -49,9 +49,9 @@ struct runlist_update {
 	/* Called after the process was unlocked and the calls that waited for it have run. The
 	 * caller of the ioctl may be gone. May be NULL. */
 	void (*released)(struct runlist_update *update);
-	/* SUSPEND_QUEUES and RESUME_QUEUES: the queue id array to write back to ids_address
-	 * (owned), the exceptions to clear, and the number of queues on each node that count as a
-	 * success. */
+	/* SUSPEND_QUEUES and RESUME_QUEUES: the array of queue ids (owned), which is written back
+	 * to ids_address; the exceptions to clear; and how many queues of each node count as
+	 * successes. */
 	uint32_t *ids;
 	uint32_t n_ids;
 	uint64_t ids_address, clear_mask;
@@ -97,16 +97,16 @@ void fault_passed_on(struct process *process, uint32_t node);
 void evict_for_memory(struct process *process);
 /* Restores the processes whose eviction for memory is over at @now_ns (wall). */
 void evictions_expire(struct sim *sim, uint64_t now_ns);
-/* Returns when evictions_expire() has to be called next (wall), or UINT64_MAX: no eviction ends. */
+/* Returns the wall time of the next evictions_expire() call; UINT64_MAX: no eviction ends. */
 uint64_t evictions_due(const struct sim *sim);
 
 /* ---- gpu_reset.c: firmware that does not answer, and the GPU reset that follows ---- */
 /* Makes the firmware of @node hang: from now on nothing can be preempted there (debugfs
  * hang_hws). */
 void firmware_hang(struct sim *sim, uint32_t node);
-/* Returns true if the firmware answers an update of @node that begins now. Otherwise the update is
- * kept until the driver gives up (firmware_expire()) and fails then; during a reset it fails at
- * once. In both cases this module continues the update, and the caller must not use it any more. */
+/* Returns true if the firmware answers an update of @node that begins now. Otherwise the caller
+ * must not use the update any more: it fails when the driver gives up (firmware_expire()) or,
+ * during a reset, at once, and then gpu_reset.c continues it. */
 bool firmware_responds(struct node *node, struct runlist_update *update);
 /* Returns the GPU model's id of the compute queue that cannot be preempted in the update that
  * begins now (--set preempt_stuck=queue), or -1. */
@@ -115,10 +115,10 @@ int firmware_stuck_queue(struct node *node);
  * others. From then on its process cannot update its queues on this node (reset_nodes). Sends a
  * HW-exception event to every process that has lost a queue there. */
 void firmware_reset_queue(struct node *node, int gpu_queue);
-/* Gives up on firmware whose time-out is over at @now_ns (wall) and starts a GPU reset, or ends a
- * reset that is over. */
+/* Gives up on firmware that has not answered in time (time-out at or before @now_ns, wall) and
+ * starts a GPU reset. Also ends GPU resets that are over. */
 void firmware_expire(struct sim *sim, uint64_t now_ns);
-/* Returns when firmware_expire() has to be called next (wall), or UINT64_MAX if nothing is due. */
+/* Returns the wall time of the next firmware_expire() call; UINT64_MAX: nothing is due. */
 uint64_t firmware_due(const struct sim *sim);
 /* Fails all updates that wait for the firmware of the node. Called at the end of the simulation. */
 void firmware_forget(struct node *node);

@@ -45,7 +45,8 @@ static bool sleeps(const struct process *process)
 						: RULE_runtime_enable_sleeps);
 }
 
-/* Notifies the debugger and waits for its answer without the process's mutex. */
+/* Notifies the debugger and lets the RUNTIME_ENABLE call sleep until the debugger answers. The
+ * process's mutex is not held meanwhile. */
 static void notify_and_sleep(struct runlist_update *update)
 {
 	struct process *process = update->process;

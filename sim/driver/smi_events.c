@@ -161,7 +161,7 @@ event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, c
 	}
 }
 
-/* Returns the pid for events: after Linux 6.12, that in the process's own PID namespace. */
+/* Returns the pid to report. After Linux 6.12 it is that in the process's own PID namespace. */
 static pid_t reported_pid(const struct process *process)
 {
 	return linux_7(process->sim) ? process->ns_pid[process->ns_levels - 1]

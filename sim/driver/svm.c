@@ -94,7 +94,8 @@ static int fill(struct svm *svm, uint64_t start, uint64_t end)
 	return r;
 }
 
-/* Returns true if all of [start, end) is in accessible mappings that are not of a device. */
+/* Returns true if all of [start, end) is mapped in the process, accessible and not a mapping of a
+ * device. */
 static bool is_memory(const struct process *process, uint64_t start, uint64_t end)
 {
 	char path[40], line[512], may[5];
@@ -258,7 +259,7 @@ static void merge(struct svm_range *all, const struct svm_range *range, bool fir
 		all->granularity = range->granularity;
 }
 
-/* Fills in one attribute of a call from the merged attributes. Returns 0 or -EINVAL. */
+/* Answers one attribute of the call from @all (all ranges merged). Returns 0 or -EINVAL. */
 static int reply(const struct sim *sim, const struct svm_range *all, uint32_t flags_or,
 		 struct kfd_ioctl_svm_attribute *attr)
 {

@@ -46,8 +46,10 @@ struct number {
 /* The files of one process for one node. */
 struct dir_node {
 	struct number vram, sdma, occupancy;
-	uint64_t sdma_past_ns; /* model time of queues that no longer exist */
-	bool doubted;	       /* occupancy fell to 0 at the last sample; see sample() */
+	/* SDMA time (model time) of the process's destroyed queues on the node */
+	uint64_t sdma_past_ns;
+	/* the last sample found 0 CUs, which is not written until the next sample confirms it */
+	bool doubted;
 };
 
 struct procfs_dir {
@@ -99,7 +101,8 @@ static void number_start(struct sim *sim, int dir, const char *name, struct numb
 	*number = (struct number){.fd = -1, .length = 2};
 }
 
-/* Writes a new value into a number's file. @name: printf format for the node's gpu_id. */
+/* Writes a new value into a number's file. @name: printf format of the file's name, with the node's
+ * gpu_id. */
 static void number_set(struct process *process, uint32_t node, const char *name,
 		       struct number *number, uint64_t value)
 {
@@ -142,7 +145,8 @@ int procfs_start(struct sim *sim)
 		openat(sim->config.sim_json_dirfd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (sim->procfs->dir < 0)
 		return -errno;
-	/* kfdsim keeps one fd for each number of a process. */
+	/* Raise the limit of open files, because kfdsim keeps one fd for each number of a
+	 * process. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -235,8 +239,8 @@ void procfs_process_new(struct process *process)
 	dir_name(process, text, sizeof text);
 	directory->dir = dir_at(sim, parent_dir(process), text);
 	directory->queues = dir_at(sim, directory->dir, "queues");
-	/* In releases after Linux 6.12 a process has one pasid for each GPU, which debugfs
-	 * shows. */
+	/* In releases after Linux 6.12 this file shows 0, because a process has one pasid for each
+	 * GPU. debugfs shows those. */
 	snprintf(text, sizeof text, "%u\n",
 		 like_linux_7(sim, RULE_proc_pasid_is_the_processs, RULE_proc_pasid_is_0)
 			 ? 0
@@ -393,7 +397,8 @@ void procfs_evicted(struct process *process, uint32_t node)
 	put_text(sim, process->directory->dir, name, text);
 }
 
-/* Changes files as --break requires for the rules about suspended queues. */
+/* Writes the wrong content into the process's files if --break names a driver rule about suspended
+ * queues in sysfs. */
 static void reply_wrongly(const struct queue *queue)
 {
 	struct sim *sim = queue->process->sim;
@@ -414,7 +419,9 @@ static void reply_wrongly(const struct queue *queue)
 /* Work of a process on one node at the time of a sample. */
 struct sample {
 	uint64_t wave_slots, sdma_ns;
-	bool between; /* a mapped queue has packets, even if none of its waves is on the GPU */
+	/* a mapped queue has packets; if it holds no wave slots, a runlist update may be the
+	 * reason */
+	bool between;
 };
 
 /* Adds up the work of the process's queues on each node, in samples[node]. */
@@ -439,8 +446,9 @@ static void sample_queues(const struct process *process, struct sample *samples)
 	}
 }
 
-/* Writes the sampled numbers of a process. The driver counts waves and rounds up to whole compute
- * units. The time of an SDMA engine is in the GPU's own clock, which runs at wall speed. */
+/* Updates the files that are sampled: cu_occupancy and SDMA time. The driver counts waves and
+ * rounds up to whole compute units. SDMA time is in the GPU's own clock, which runs at wall
+ * speed. */
 static void sample(struct process *process)
 {
 	struct sim *sim = process->sim;

@@ -34,7 +34,8 @@
  * the twin. The other one is a cohort that has ended and is not reported yet. */
 #define SLACK 2u
 
-/* Moves the next unused cohort and part of the first chunk to the spare lists. */
+/* Moves the next unused pair (cohort and part) of the newest chunk to the lists spare_cohorts and
+ * spare_parts. */
 static void unpack_pair(struct gpu *gpu)
 {
 	assert(gpu->fresh_pairs > 0); /* gpu_submit() has reserved it */
@@ -56,9 +57,9 @@ int cohorts_reserve(struct gpu *gpu, uint64_t more)
 
 		if (!chunk)
 			return -ENOMEM;
-		/* Move the unused pairs of the last chunk to the spare lists. The pairs of the
-		 * new chunk are only written when they are needed, so that their memory is not
-		 * touched before. */
+		/* A pair is one cohort and one part. Move the unused pairs of the previous chunk to
+		 * the lists spare_cohorts and spare_parts. The pairs of the new chunk are written
+		 * only when they are needed, so that their memory is not touched before. */
 		while (gpu->fresh_pairs > 0)
 			unpack_pair(gpu);
 		chunk->next = gpu->chunks;
@@ -90,7 +91,7 @@ static struct part *part_take(struct gpu *gpu)
 	return part;
 }
 
-/* Puts a part at the front of the spare parts, because the part used last is still in the cache. */
+/* Puts a part at the front of gpu.spare_parts, because the part used last is still in the cache. */
 static void part_put(struct gpu *gpu, struct part *part)
 {
 	list_remove(&part->node);
@@ -109,8 +110,8 @@ static uint32_t wg_wave_slots(const struct cohort *cohort)
 	return queue_packet(cohort->queue, cohort->packet)->p.wave_slots;
 }
 
-/* Account for wave slots that the queue gets (hold) or gives back (let_go). The callers change the
- * wave slots of the XCC. */
+/* hold() counts wave slots that the queue gets, let_go() those that it gives back, both for the
+ * queue and for the GPU. The counters of the XCC are left to the callers. */
 static void hold(struct gpu *gpu, struct gpu_queue *queue, uint32_t wave_slots)
 {
 	queue_account(gpu, queue);

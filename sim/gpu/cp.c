@@ -86,8 +86,8 @@ static bool wants_engine(const struct gpu_queue *queue)
 			     queue->phase == CP_WORK || queue->phase == CP_COPY);
 }
 
-/* Continues the queue's phase FETCH, WORK or COPY, or has cp_advance() process EFFECT. An SDMA
- * queue must have its engine. */
+/* Continues a command processor that was stopped. In FETCH, WORK or COPY the remaining time goes
+ * on; EFFECT is left to cp_advance(). An SDMA queue must have its engine. */
 static void resume(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->phase == CP_EFFECT) {

@@ -95,8 +95,8 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 	return room;
 }
 
-/* Returns true if one seat (queue on this XCC) waits in `class` and none in a lower class. No seat
- * is behind this one, so it gets all remaining wave slots. */
+/* Returns true if one seat (queue on this XCC) waits in `class` and none in a lower class. This
+ * seat gets all remaining wave slots, because no seat waits behind it. */
 static bool is_only_one(const struct xcc *xcc, uint32_t class)
 {
 	const struct list *waiting = &xcc->waiting[class];
@@ -138,8 +138,9 @@ static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, st
 		if (rounds == 0) {
 			if (room_of(gpu, xcc, seat, open) == 0)
 				continue;
-			/* Move the seat to the end of the list before launch(), because launch()
-			 * removes a seat without remaining rows from the list. */
+			/* Move the seat (the queue on this XCC) to the end of the list before
+			 * launch(), because launch() removes a seat without remaining rows from the
+			 * list. */
 			list_remove(&seat->waiting);
 			list_insert(waiting, &seat->waiting);
 		}
@@ -148,8 +149,8 @@ static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, st
 	return true;
 }
 
-/* Starts workgroups in the free wave slots of one XCC: first saved ones, then new ones by class.
- * New ones get no CU that saved state which did not fit is allowed to use. */
+/* Starts workgroups in the free wave slots of one XCC: first saved ones, then new ones by class. If
+ * saved workgroups of a queue do not fit, the CUs that this queue may use get no new workgroups. */
 static void hand_out(struct gpu *gpu, struct xcc *xcc)
 {
 	struct cus open = xcc->all;

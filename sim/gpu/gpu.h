@@ -78,10 +78,10 @@ struct gpu_config {
 	uint32_t cus;		    /* total of all XCCs, a multiple of xccs; at most 128 per XCC */
 	uint32_t wave_slots_per_cu; /* wave slots of a CU; 1 .. 63 */
 	uint64_t packet_ns;	    /* CP time in ns before a packet takes effect */
-	/* Duration in ns of a runlist update's first half: preempt all queues, without live
-	 * state. */
+	/* ns of a runlist update's first half, which preempts all queues, without the save of live
+	 * state */
 	uint64_t unmap_ns;
-	/* ns of the second half: map the runlist, without live state */
+	/* ns of the second half, which maps the runlist, without the restore of live state */
 	uint64_t map_ns;
 	uint64_t save_bytes_unit;  /* saved bytes per live wave slot */
 	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond; > 0 */
@@ -93,12 +93,13 @@ struct gpu_config {
 	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* bandwidth, bytes per us; 0: no such link */
 
 	/* Oversubscription: more clients than VMIDs, or more mapped compute queues than slots. */
-	/* client limit; 0: none; the driver's min(VMIDs, hws_max_conc_proc) */
+	/* maximum number of clients that run at once; the driver's min(VMIDs, hws_max_conc_proc);
+	 * 0: no limit */
 	uint32_t vmids;
 	uint32_t cp_queues;	     /* slots for compute queues; 0: no limit */
 	uint64_t process_quantum_ns; /* ns; > 0 if vmids is set */
 	uint64_t queue_quantum_ns;   /* ns; > 0 if cp_queues is set */
-	/* Duration of a slice change by the firmware in ns, without live state. */
+	/* ns of a change of time slices by the firmware, without save and restore of live state */
 	uint64_t switch_ns;
 
 	/* Extra duration in ns of a runlist update that suspends a queue for the first time. */
@@ -122,7 +123,7 @@ struct gpu_queue_config {
 
 enum gpu_packet_kind {
 	GPU_PACKET_DISPATCH, /* workgroups on compute units; only on compute queues */
-	/* Occupies the queue's engine for busy_ns: on a compute queue the CP, and no wave slot. */
+	/* Occupies for busy_ns the CP (compute queue) or the queue's engine. Takes no wave slot. */
 	GPU_PACKET_WORK,
 	GPU_PACKET_COPY, /* takes busy_ns, then copies `bytes` over `link`; not on compute queues */
 	GPU_PACKET_WAIT, /* blocks the queue until gpu_release() */
@@ -162,7 +163,8 @@ struct gpu_event {
 	uint32_t queue;	       /* packet events: id of the queue */
 	uint64_t tag;	       /* tag of the packet or of the runlist update */
 	uint32_t first, count; /* WORKGROUPS: first workgroup and number of workgroups */
-	/* WORKGROUPS: step of their numbers: 1, or xccs if all are on one XCC */
+	/* WORKGROUPS: difference of successive workgroup numbers; 1, or xccs if all workgroups are
+	 * on one XCC */
 	uint32_t stride;
 	uint64_t start_ns;   /* RETIRED, LOST: time at which the packet took effect */
 	uint64_t unmap_ns;   /* UNMAPPED: duration of the first half without the save */
@@ -175,13 +177,15 @@ struct gpu_event {
 struct gpu_change {
 	uint32_t queue;
 	bool map; /* false: the queue is not mapped until a later change maps it */
-	/* map is false because of a suspend; the first suspend may take longer */
+	/* map is false because the queue is suspended; its first suspend may take longer
+	 * (first_suspend_ns) */
 	bool suspend;
 };
 
 struct gpu_queue_stats {
 	/* Wave slots held, integrated over time (slots x ns); an SDMA copy counts as one. A
-	 * workgroup that has ended counts with the time of its dispatch, even if it ended early. */
+	 * workgroup that has ended counts with the run time of its dispatch (wg_ns), even if it
+	 * ended early. */
 	uint64_t wave_slot_ns;
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
@@ -215,8 +219,9 @@ struct gpu_times {
 /* Run time of a client's work. */
 struct gpu_client_run {
 	uint64_t ns; /* time during which work of this client ran, alone or beside other clients */
-	/* GPU_TIME_RUN divided evenly: while work of k clients runs, each gets 1/k of the time. The
-	 * shares of all clients differ from GPU_TIME_RUN by less than one ns for each client. */
+	/* Share in GPU_TIME_RUN: while work of k clients runs, each of them gets 1/k of the time.
+	 * The sum of all clients' shares differs from GPU_TIME_RUN by less than one ns for each
+	 * client. */
 	uint64_t share_ns;
 };
 
@@ -246,8 +251,8 @@ int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t queue, const uint32_t *bits,
 int gpu_queue_remove(struct gpu *gpu, uint32_t queue);
 /* Writes the counters of the queue, up to gpu_now(), to *out. Returns 0 or -ENOENT. */
 int gpu_queue_stats(const struct gpu *gpu, uint32_t queue, struct gpu_queue_stats *out);
-/* Returns true if the last runlist update mapped the queue or left it mapped; a mapped queue does
- * not need to have a slot. Returns false if there is no such queue. */
+/* Returns true if the queue is mapped since the last runlist update. With oversubscription a mapped
+ * queue may be without a hardware slot. Returns false if there is no such queue. */
 bool gpu_queue_mapped(const struct gpu *gpu, uint32_t queue);
 /* Returns the number of packets that are submitted and not retired; 0 if there is no such queue. */
 size_t gpu_queue_depth(const struct gpu *gpu, uint32_t queue);
@@ -264,8 +269,9 @@ int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet)
  * the release stays in effect. Returns 0, -ENOENT, or -EINVAL if the queue's current packet is not
  * a WAIT packet. */
 int gpu_release(struct gpu *gpu, uint32_t queue);
-/* Requests one runlist update with these changes; it is served after all earlier ones. UNMAPPED and
- * MAPPED events with this tag report the end of its two halves. Returns 0 or a negative errno. */
+/* Requests one runlist update with these changes; it is served after all earlier ones. An UNMAPPED
+ * event with this tag reports the end of its first half, a MAPPED event the end of its second half.
+ * Returns 0 or a negative errno. */
 int gpu_update_runlist(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
 /* Requests a runlist update as gpu_update_runlist() does, but its two halves take unmap_ns and
  * map_ns instead of the configured times. */

@@ -23,7 +23,8 @@
 #include "sim/gpu/gpu.h"
 
 #define XCCS_MAX 16u
-#define WAVE_SLOTS_CU_MAX 63u		      /* levels 0 .. 63 are bits of one word */
+/* xcc.levels has one bit for each possible number of free wave slots */
+#define WAVE_SLOTS_CU_MAX 63u
 #define ENGINES_MAX 64u			      /* of each kind */
 #define CLASSES 3u			      /* priority classes: low, medium, high */
 #define QUEUE_PACKETS_MAX (UINT64_C(1) << 20) /* per queue; -EAGAIN beyond */
@@ -137,13 +138,13 @@ struct cohort {
 	uint64_t packet; /* index of the packet in the queue */
 	struct list parts;
 	uint32_t count; /* workgroups in `parts` */
-	uint32_t back;	/* parts in the `back` lists of seats */
+	uint32_t back;	/* number of its parts that wait in a seat.back for wave slots */
 	/* ns to run in addition to wg_ns, because earlier workgroups of the queue ended early. */
 	uint64_t longer;
 	uint64_t remain;   /* ns left to run while the cohort is saved */
 	uint64_t saved_by; /* update_count of the runlist update that saved it last */
-	/* Cohort of those parts of this one that were restarted in the hand-out with number
-	 * twin_round (gpu.round). */
+	/* The parts of a saved cohort that are restarted in one hand-out form a new cohort, the
+	 * twin. Number of that hand-out: twin_round (as gpu.round). */
 	struct cohort *twin;
 	uint64_t twin_round;
 };
@@ -175,11 +176,11 @@ struct seat {
 	struct list back;      /* saved parts that need new wave slots */
 	struct gpu_queue *queue;
 	struct cus open; /* CU mask of the queue on this XCC */
-	/* Rows (workgroups, see struct part) of the queue's current dispatch: the next one to
-	 * start, and their number. */
+	/* The current dispatch's workgroups on this XCC (rows, see struct part): `row` is the next
+	 * one to start, `rows` their number. */
 	uint32_t row, rows;
-	/* Number (gpu.round) of the last hand-out in which no more workgroup of the queue
-	 * fitted. */
+	/* Number (gpu.round) of the last hand-out of wave slots in which no further workgroup of
+	 * the queue fitted. */
 	uint64_t blocked;
 };
 
@@ -191,11 +192,11 @@ struct gpu_queue {
 	bool mapped;	    /* as set by the last runlist update */
 	bool on;	    /* mapped, with a slot */
 	bool chosen;	    /* selected for a slot: see oversubscription.c */
-	bool suspended;	    /* it is off because of a suspend */
+	bool suspended;	    /* not mapped, by a gpu_change with `suspend` set */
 	bool suspended_yet; /* a runlist update has suspended it at least once */
 	/* Priority class; wanted_class takes effect with the next runlist update. */
 	uint32_t class, wanted_class;
-	/* CU mask by XCC, takes effect with the next runlist update. NULL: unchanged. */
+	/* CU mask of each XCC that takes effect with the next runlist update; NULL: unchanged. */
 	struct cus *wanted_open;
 	/* the CU mask has changed, so saved state must be restored on other CUs */
 	bool moved;
@@ -224,23 +225,26 @@ struct gpu_queue {
 	struct list saved;   /* cohorts off the GPU, with the CUs they were on */
 	/* wave slots of all cohorts in `saved` and parts in seats[].back */
 	uint64_t saved_wave_slots;
-	uint32_t launching; /* number of seats with rows left */
-	/* cohort that was started for this queue in the hand-out with number fresh_round */
+	/* number of XCCs on which the current dispatch has workgroups left to start */
+	uint32_t launching;
+	/* cohort of the workgroups that the hand-out number fresh_round (a distribution of wave
+	 * slots) has started for this queue */
 	struct cohort *fresh;
 	uint64_t fresh_round;
-	struct list begins;   /* in gpu.begins while the timer of `fresh` is not set */
-	uint64_t reserve_sum; /* sum over the packets of the cohorts that each can need by itself */
-	/* Limit of the cohorts that all packets together can need: the number of workgroups of the
-	 * smallest size that fit on the GPU. */
+	struct list begins; /* in gpu.begins while the timer of `fresh` is not set */
+	/* sum of packet_need() (most cohorts that a packet can need) over the packets */
+	uint64_t reserve_sum;
+	/* Most cohorts that all packets together can need: as many of the queue's smallest
+	 * workgroups as fit on the GPU. */
 	uint64_t reserve_cap;
 
-	uint64_t held;	   /* wave slots */
+	uint64_t held;	   /* wave slots that its workgroups hold */
 	int64_t shortfall; /* run time (wave slots x ns) lost because cohorts ended early */
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
 	bool expected; /* set by gpu_queue_expect() */
 	bool busy;     /* times.c: the queue is counted as running */
-	/* times.c: the queue has work and is not suspended (ready) or is suspended (held_back). */
+	/* times.c: the queue has work. ready: it is not suspended; held_back: it is suspended. */
 	bool ready, held_back;
 	struct gpu_queue_stats stats;
 	struct seat seats[]; /* one per XCC */
@@ -253,8 +257,8 @@ struct xcc {
 	uint32_t free;				 /* free wave slots */
 	/* seats (struct seat) that wait, by priority class; the next to be served is first */
 	struct list waiting[CLASSES];
-	struct list restoring; /* seats; served before all in `waiting` */
-	/* set if wave slots became free, or a queue began to wait for some */
+	struct list restoring; /* seats with saved workgroups; served before all in `waiting` */
+	/* a hand-out is needed: wave slots became free, or a queue began to wait for them */
 	bool hand_out;
 };
 
@@ -265,8 +269,8 @@ struct engine {
 };
 
 struct gpu_client {
-	struct list node;   /* in gpu.clients, where the next to get a slice is first */
-	struct list queues; /* the next to get a slice is first */
+	struct list node;   /* in gpu.clients, in the order in which the clients get time slices */
+	struct list queues; /* in the order in which the queues get time slices */
 	uint64_t id;
 	bool chosen;
 	uint32_t busy, ready, held; /* numbers of its queues with busy, ready or held_back set */
@@ -345,11 +349,11 @@ struct gpu {
 	uint64_t switch_save_ns, switch_restore_ns;
 
 	struct gpu_times times;
-	uint64_t unshared_ns; /* GPU_TIME_RUN that is not in the share of any client yet */
+	uint64_t unshared_ns; /* GPU_TIME_RUN that is not yet in any client's share_ns */
 	uint32_t queues_busy;
 	uint32_t clients_busy;	/* clients with running work */
 	uint32_t clients_held;	/* clients with work in suspended queues */
-	uint32_t clients_ready; /* other clients with work */
+	uint32_t clients_ready; /* clients with work, none of it in suspended queues */
 };
 
 /* Adds with saturation at UINT64_MAX. */
@@ -452,12 +456,12 @@ void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *pa
 bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event);
 /* Reports the next part of a cohort in gpu.resident, and frees the cohort after its last part. */
 void cohort_emit(struct gpu *gpu, struct gpu_event *event);
-/* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if
- * there was none. */
+/* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if no
+ * cohort of the queue was running. */
 bool queue_save(struct gpu *gpu, struct gpu_queue *queue);
-/* Restores the saved cohorts of a queue that continues. `exact`: cohorts that the present runlist
- * update has saved get the same CUs again at once. All other cohorts wait for wave slots, before
- * all new work. */
+/* Restores the saved cohorts of a queue that continues. If `exact` is set, cohorts that the current
+ * runlist update has saved restart at once, on the same CUs. All other cohorts wait for wave slots,
+ * which they get before any new workgroup. */
 void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact);
 /* Restarts as much of a saved part as fits on the CUs of `open`. Returns true if the whole part was
  * placed; the part is then freed. */
@@ -488,15 +492,16 @@ void link_stop(struct gpu *gpu, struct gpu_queue *queue);
 int client_join(struct gpu *gpu, struct gpu_queue *queue, uint64_t id);
 /* Removes the queue from its client; frees the client after its last queue. */
 void client_leave(struct gpu *gpu, struct gpu_queue *queue);
-/* Change the slots for a runlist update: runlist_stop() stops time slicing when it begins,
- * runlist_fill() chooses the queues with a slot when its changes are in effect, and runlist_start()
- * continues time slicing when it is over. */
+/* Change the slots during a runlist update. runlist_stop() stops time slicing when the update
+ * begins. runlist_fill() chooses the queues with a slot when the update's changes are in effect.
+ * runlist_start() continues time slicing when the update is over. */
 void runlist_stop(struct gpu *gpu);
 void runlist_fill(struct gpu *gpu);
 void runlist_start(struct gpu *gpu);
 /* Reassigns slots if queues need them. Called while time slicing, after gpu.fill_slots was set. */
 void runlist_schedule(struct gpu *gpu);
-/* Handles the end of a slice or of a slice change. Returns true if *event was filled. */
+/* Handles the end of a time slice (a quantum of a client or queue) or of a change of slices.
+ * Returns true if *event was filled. */
 bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
 
 /* ---- runlist_update.c ---- */

@@ -57,7 +57,8 @@ static bool ready(const struct gpu_queue *queue)
  * other queues with packets, then to idle queues. */
 enum pass { PASS_KEEP, PASS_READY, PASS_IDLE, PASSES };
 
-/* Returns true if the queue gets a slot in this pass and has not been chosen in an earlier one. */
+/* Returns true if choose() has to give the queue a slot in this pass (enum pass) and has not done
+ * so in an earlier pass. */
 static bool of_pass(const struct gpu_queue *queue, enum pass pass)
 {
 	if (!queue->mapped || queue->chosen)

@@ -39,8 +39,9 @@ int queue_reserve_timers(struct gpu *gpu)
 	return heap_reserve(&gpu->heap, (size_t)gpu->wave_slots + gpu->n_queues + 2);
 }
 
-/* Returns the engine with the requested number, or the engine of the queue's kind with the fewest
- * queues. Returns NULL if there is no such engine, or none of the kind. */
+/* Returns the engine with the requested number. If the queue takes any engine (GPU_ENGINE_ANY),
+ * returns the engine of its kind with the fewest queues. Returns NULL if there is no such
+ * engine. */
 static struct engine *choose_engine(struct gpu *gpu, const struct gpu_queue_config *config)
 {
 	bool xgmi = config->kind == GPU_QUEUE_XGMI;
@@ -219,9 +220,9 @@ int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t id, const uint32_t *bits, ui
 	return 0;
 }
 
-/* Returns the number of cohorts that a queue can have at once if the needs of its packets add up to
- * `sum`. It is limited by the number of the queue's smallest workgroups that fit on the GPU,
- * because the queue launches nothing new while it has saved state. */
+/* Returns how many cohorts the queue can have at once if the needs of its packets add up to `sum`.
+ * The limit is the number of the queue's smallest workgroups that fit on the GPU: while the queue
+ * has saved state it launches nothing new, so it never has more workgroups than fit. */
 static uint64_t reserve_capped(const struct gpu_queue *queue, uint64_t sum)
 {
 	return sum < queue->reserve_cap ? sum : queue->reserve_cap;
@@ -233,7 +234,8 @@ static uint64_t fit_on_gpu(const struct gpu *gpu, uint32_t wave_slots)
 	return (uint64_t)gpu->config.cus * (gpu->config.wave_slots_per_cu / wave_slots);
 }
 
-/* Returns the maximum number of cohorts that the packet needs by itself. */
+/* Returns the maximum number of cohorts that the packet can need if it is the queue's only
+ * packet. */
 static uint64_t packet_need(const struct gpu *gpu, const struct gpu_packet *packet)
 {
 	if (packet->kind != GPU_PACKET_DISPATCH)

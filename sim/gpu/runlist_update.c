@@ -188,7 +188,8 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	}
 	runlist_start(gpu);
 	if (gpu->updates) {
-		/* The next runlist update begins at once, and saves workgroups that start now. */
+		/* The next runlist update begins at this instant, and saves also the workgroups
+		 * that dispatch_hand_out() starts now. */
 		dispatch_hand_out(gpu);
 		update_start(gpu);
 	}

@@ -72,7 +72,7 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec)
 	dmabuf->pages = pages_ref(pages);
 	LIST_INSERT_HEAD(&call->sim->dmabufs, dmabuf, link);
 	given = call_add_fd(call, fd, cloexec ? O_CLOEXEC : 0);
-	/* if the caller did not get its fd, the watch reports that the last fd is closed */
+	/* if the caller got no fd, this was the last one, and the watch reports its end */
 	close(fd);
 	return given;
 }

@@ -86,7 +86,7 @@ union reply {
 	char bytes[INFO_BYTES_MAX];
 };
 
-/* Answers queries about the size and use of memory. Returns the answer's bytes; others: -ENOENT. */
+/* Answers queries about memory size and use. Returns the answer's size; -ENOENT: another query. */
 static int usage(const struct sim *sim, const struct node *node, uint32_t query, union reply *info)
 {
 	switch (query) {
@@ -110,9 +110,9 @@ static int usage(const struct sim *sim, const struct node *node, uint32_t query,
 	}
 }
 
-/* Answers the queries that usage() does not. Returns the bytes of the answer, or a negative errno
- * as in the driver. It fails for unknown queries and for parts that are not simulated: sensors
- * (power management), RAS, BIOS and video engines. */
+/* Answers the queries that usage() leaves. Returns the bytes of the answer, or a negative errno as
+ * in the driver. It fails for unknown queries and for parts that are not simulated: sensors (power
+ * management), RAS, BIOS and video engines. */
 static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply *info)
 {
 	const struct sim *sim = call->sim;
