@@ -46,8 +46,9 @@ static uint64_t nodes_concerned(const struct process *process)
 	return nodes;
 }
 
-/* Reserves the last VMID of each GPU for the target, on all GPUs or on none. Does so only on GPU
- * types without debugging per VMID, which can have only one debugged process. */
+/* Reserves the last VMID of every GPU for the target. If another process holds one of them,
+ * reserves none. Does so only on GPU types without debug settings per VMID, on which only one
+ * process can be debugged at a time. */
 void debug_arm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
@@ -464,7 +465,7 @@ static int run(struct call *call, struct process *target, uint32_t op)
 	return operation->run ? operation->run(call, target) : -EOPNOTSUPP;
 }
 
-/* Returns the errno of an operation without a session. */
+/* Returns the errno of an operation on a target without a debug session. */
 static int no_session(const struct sim *sim, uint32_t op)
 {
 	if (op == KFDABI_TRAP_DISABLE)

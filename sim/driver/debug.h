@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Internal interface of the DBG_TRAP ioctl (the driver's kfd_debug.c): debug.c checks the
- * permission, keeps the session and passes the operation on to the file with its subject.
+ * permission, keeps the session and calls the operation's function in the file named below.
  *
  * Each operation is called when the target's mutex is free and all checks of debug.c have passed.
  * It returns 0 or more (the result of the ioctl), a negative errno, or CALL_PENDING if the call is

@@ -50,8 +50,8 @@ int debug_launch_mode(struct call *call, struct process *target)
 static int check_override(const struct sim *sim, uint32_t mode, uint32_t *supported)
 {
 	if (!per_vmid(sim)) {
-		/* The trap mask applies to the waves of all processes on the GPU. Address watches
-		 * alone are supported, because waves of other processes ignore them. */
+		/* The trap mask applies to the waves of all processes on the GPU. Only address
+		 * watches are supported, because waves of other processes ignore them. */
 		*supported = KFDABI_TRAP_MASK_ADDRESS_WATCH;
 		return mode == KFDABI_OVERRIDE_OR || !rule_holds(sim, RULE_launch_override_only_or)
 			       ? 0

@@ -131,7 +131,7 @@ static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
 }
 
 /* Writes the node's part of the text to @at and stores the offsets of its registers. Returns the
- * end. */
+ * end of this part. */
 static char *write_node(const struct sim *sim, struct hqd_dump *hqds, uint32_t index, char *at)
 {
 	struct hqd_node *node = &hqds->nodes[index];

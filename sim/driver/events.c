@@ -121,7 +121,7 @@ static int write_results(struct process *process, struct event_waiter *waiter)
 }
 
 /* Ends the wait with @result (KFD_IOC_WAIT_RESULT_*) and frees the waiter. If the caller no longer
- * waits, sets its auto-reset events again, which may end other waits. */
+ * waits, sets the auto-reset events of the wait again, which may end other waits. */
 static void waiter_finish(struct process *process, struct event_waiter *waiter, uint32_t result)
 {
 	struct call *call = waiter->call;

@@ -64,8 +64,8 @@ void evict_for_memory(struct process *process)
 	update_for(process, nodes, NULL);
 }
 
-/* Undoes one eviction of the process on the node. Returns true if it was the last one, so that the
- * queues can run again. */
+/* Undoes one eviction of the process on the node. Returns true if no other eviction is in effect
+ * there, so that the queues can run again. */
 static bool restore_node(struct process *process, uint32_t node)
 {
 	struct queue *queue;

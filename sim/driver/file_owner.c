@@ -180,7 +180,7 @@ bool process_owns(struct process *process, const struct caller_file *file)
 	       !rule_holds(sim, RULE_passed_descriptor_is_ebadf);
 }
 
-/* Returns the parent of a child of vfork(), because the child runs in its parent's memory. */
+/* Detects a child of vfork() by kcmp(2), because it runs in its parent's memory. */
 pid_t process_lender(pid_t tid)
 {
 	pid_t pid = proc_status_number(tid, "\nTgid:"), parent;

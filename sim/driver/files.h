@@ -107,7 +107,7 @@ void hqd_set_position(struct queue *queue);
 void hqd_update(struct process *process, uint32_t node);
 /* Frees the slot of a queue that is about to be freed. */
 void hqd_gone(struct queue *queue);
-/* Writes the present read and write pointers of mapped compute queues into the text. */
+/* Writes the present read and write pointers of mapped compute queues into the file hqds. */
 void hqd_pointers(struct sim *sim);
 
 #endif

@@ -11,7 +11,7 @@
  * and the other GPUs of a hive, which are reset together.
  *
  * From Linux 6.12 on the firmware gives up on a compute queue that it cannot preempt, and unmaps
- * the others. The driver then resets that queue alone, and the call that waited succeeds
+ * the others. The driver then resets only that queue, and the call that waited succeeds
  * (unmap_queues_cpsch, reset_hung_queues and set_queue_as_reset in kfd_device_queue_manager.c). The
  * process of the queue gets a HW-exception event, and its UPDATE_QUEUE fails from then on. A RESUME
  * of the queue, or the restore of an evicted process, maps it again; it is assumed that the queue

@@ -70,7 +70,7 @@ struct space {
 
 /* A KFD memory handle. */
 struct bo {
-	uint64_t va, size; /* size: of the mapping (for an AQL ring twice that of the pages) */
+	uint64_t va, size; /* size of the mapping; for an AQL ring twice the size of `pages` */
 	uint64_t cpu_va;
 	uint64_t handle;
 	uint64_t mapped; /* mask of nodes on which it is mapped */

@@ -111,8 +111,8 @@ struct svm {
 	size_t n, cap;
 };
 
-/* One KFD process. Freed when the last reference is dropped; one reference is the process's own
- * until process_die(). */
+/* One KFD process. Freed when the last reference is dropped. The process itself counts as one
+ * reference until process_die(). */
 struct process {
 	TAILQ_ENTRY(process) link; /* in sim->processes while alive */
 	struct sim *sim;

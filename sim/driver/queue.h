@@ -14,7 +14,7 @@
 #include "kfd/uapi.h"
 #include "sim/driver/process.h"
 
-#define QUEUE_AHEAD 256u /* limit of one queue's packets in the GPU model that have not retired */
+#define QUEUE_AHEAD 256u /* most packets of one queue that the GPU model holds at once */
 
 /* What a packet does. Unless noted, it takes effect after its time has passed in the GPU model. */
 enum packet_kind {
@@ -92,7 +92,8 @@ struct packet {
 
 #define MOVE_PATTERN_MAX 256u
 
-/* One copy or fill: slices of rows of bytes. Pitches in bytes, modulo 2^64. */
+/* One copy or fill: `slices` slices of `rows` rows of `bytes` bytes. Pitches are in bytes, modulo
+ * 2^64. */
 struct move {
 	uint64_t dst, src;
 	uint64_t bytes, rows, slices; /* if one of them is 0, there is nothing to copy */
@@ -125,7 +126,7 @@ struct queue_record {
 	char stopped[128];  /* why the queue fetches no more packets; "": it fetches them */
 };
 
-/* Hardware resources of a queue (debugfs_hqd.c; engine and rlc: queue_create.c). */
+/* Hardware resources of a queue. queue_create.c sets engine and rlc, debugfs_hqd.c the others. */
 struct queue_position {
 	uint64_t serial;      /* unique in the simulation */
 	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
@@ -328,7 +329,7 @@ int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completio
 /* Returns true while an indirect buffer is executed. */
 bool pm4_inside(const struct queue *queue);
 /* Passes the next part of the indirect buffer to the GPU model. Returns 0 or a negative errno; the
- * error is handled already. */
+ * function has handled the error itself. */
 int pm4_fetch_inside(struct queue *queue);
 /* pm4_effect() carries the packets out when the GPU model starts them. pm4_retired() writes the
  * read pointer when they retire. */
@@ -358,7 +359,7 @@ void kernels_release(struct process *process);
 enum blit blit_of_name(const char *name);
 /* Sets *@bytes to the number of bytes that the kernel copies or fills. Returns 0 or -EFAULT. */
 int blit_bytes(const struct process *process, const struct blit_call *call, uint64_t *bytes);
-/* Fills in *@move for the kernel. Returns 0, or -EFAULT and *@fault. */
+/* Fills in *@move for the kernel. Returns 0, or -EFAULT with the bad address in *@fault. */
 int blit_move(const struct process *process, const struct blit_call *call, struct move *move,
 	      uint64_t *fault);
 

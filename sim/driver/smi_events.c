@@ -133,8 +133,8 @@ static uint32_t fifo_bytes(const struct sim *sim)
 		       : FIFO_BYTES_6_12;
 }
 
-/* Sends one line to all clients that have selected it. @pid: the process that it concerns; 0: all
- * processes. */
+/* Sends one line to all clients that have selected this event. @pid: the process that the event
+ * concerns; 0: all processes. */
 static void __attribute__((format(printf, 5, 6)))
 event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, const char *format,
       ...)

@@ -70,7 +70,7 @@ static int split(struct svm *svm, uint64_t address)
 	return insert(svm, i + 1, &rest);
 }
 
-/* Creates ranges for all pages of [start, end) that are in none, with the default attributes. */
+/* Creates ranges with default attributes for all pages of [start, end) that are in no range. */
 static int fill(struct svm *svm, uint64_t start, uint64_t end)
 {
 	int r = split(svm, start);

@@ -47,8 +47,8 @@
  * saved, the requested changes take effect, and then the mapped queues continue where they stopped.
  * Runlist updates are served one after another. Restored workgroups get their wave slots back
  * before anything new is launched on the CUs that their queue may use. If the saved state of the
- * mapped queues exceeds the GPU, the excess is restored later, as wave slots become free, and its
- * restore time is not charged. A restored workgroup stays on its XCC, but may be placed on another
+ * mapped queues exceeds the GPU, the excess is restored later, as wave slots become free, and then
+ * costs no restore time. A restored workgroup stays on its XCC, but may be placed on another
  * CU.
  *
  * Mapped queues run side by side. Only if there are too many of them does the firmware time-slice:
@@ -265,9 +265,9 @@ int gpu_queue_expect(struct gpu *gpu, uint32_t queue, bool more);
 /* Appends a packet to the queue at the current time (gpu_now()). Returns 0, -ENOENT, -EAGAIN,
  * -EINVAL or -ENOMEM (see the head of this file). */
 int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet);
-/* Lets the WAIT packet at the head of the queue retire now. If the queue is unmapped before that,
- * the release stays in effect. Returns 0, -ENOENT, or -EINVAL if the queue's current packet is not
- * a WAIT packet. */
+/* Lets the WAIT packet at the head of the queue retire now. If the queue is unmapped before the
+ * packet retires, the release stays in effect. Returns 0, -ENOENT, or -EINVAL if the queue's
+ * current packet is not a WAIT packet. */
 int gpu_release(struct gpu *gpu, uint32_t queue);
 /* Requests one runlist update with these changes; it is served after all earlier ones. An UNMAPPED
  * event with this tag reports the end of its first half, a MAPPED event the end of its second half.

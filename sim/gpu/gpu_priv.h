@@ -323,7 +323,7 @@ struct gpu {
 	struct chunk *chunks;
 	uint64_t fresh_pairs; /* unused pairs of the first chunk */
 	struct list spare_cohorts, spare_parts;
-	/* Traced cohorts that have ended and have parts that are not reported yet. */
+	/* Cohorts of traced dispatches that have ended and have parts that are not reported yet. */
 	struct list resident;
 	uint64_t cohorts;  /* in all chunks */
 	uint64_t reserved; /* cohorts that are reserved for packets */
@@ -389,7 +389,7 @@ void queue_stop(struct gpu *gpu, struct gpu_queue *queue);
 void queue_set_on(struct gpu *gpu, struct gpu_queue *queue, bool on);
 /* Reserves timers for the present number of queues. Returns 0 or -ENOMEM. */
 int queue_reserve_timers(struct gpu *gpu);
-/* Releases the cohorts that were reserved for this packet, which retires. */
+/* Releases the cohorts that were reserved for the packet, because the packet retires. */
 void queue_unreserve(struct gpu *gpu, struct gpu_queue *queue, const struct gpu_packet *packet);
 
 /* ---- cp.c: command processors and SDMA engines ---- */
@@ -444,7 +444,7 @@ void cohorts_free(struct gpu *gpu);
 /* Returns a new cohort in queue.running, without parts. The caller sets its timer. Uses reserved
  * memory, so it cannot fail. */
 struct cohort *cohort_new(struct gpu *gpu, struct gpu_queue *queue, uint64_t packet);
-/* Sets the timer that ends the cohort, after the queue's `fresh` cohort has got all its parts. */
+/* Sets the timer that ends `cohort`, the queue's `fresh` one, which has got all its parts. */
 void cohort_begin(struct gpu *gpu, struct cohort *cohort);
 /* Returns true if the cohort is allowed to end `early` ns before its time, as gpu.h describes. Only
  * called while free wave slots have to be assigned. */
@@ -517,7 +517,8 @@ void update_forget(struct gpu *gpu, uint32_t queue);
 
 /* ---- times.c: counters of how the time is spent ---- */
 
-/* Advances gpu.now to `until`, and adds this time to the present state's counter in gpu.times. */
+/* Advances gpu.now to `until`, and adds the time that passes to the counter of the present
+ * state. */
 void times_pass(struct gpu *gpu, uint64_t until);
 /* Updates the counts of busy, ready and held queues and clients. Must be called after every change
  * of a queue's held, working, head, tail, suspended or expected. */

@@ -220,7 +220,7 @@ static bool change_slots(struct gpu *gpu, bool keep)
 static void slice_ended(struct gpu *gpu)
 {
 	rotate(gpu);
-	/* If no queue waits for a slot, the next queue that does gets one at once. */
+	/* If none waits for a slot now, the next queue that waits gets one at once (slice_over). */
 	gpu->slice_over = !change_slots(gpu, false);
 }
 

@@ -12,7 +12,7 @@ struct gpu_queue *queue_find(const struct gpu *gpu, uint32_t id)
 	return id < gpu->n_ids ? gpu->queues[id] : NULL;
 }
 
-/* Adds the time since queue->accounted_at to the counters. */
+/* Adds the time since queue->accounted_at to the counters in *stats. */
 static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
 			const struct gpu_queue *queue)
 {
