@@ -3,7 +3,7 @@
  * SUSPEND_QUEUES and RESUME_QUEUES (suspend_queues and resume_queues in
  * kfd_device_queue_manager.c). The caller passes an array of queue ids, and each entry is written
  * back with its result. A call costs one runlist update of each node concerned, however many queues
- * it has there.
+ * it names on the node.
  */
 #include <errno.h>
 #include <stdlib.h>

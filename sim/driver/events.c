@@ -460,7 +460,7 @@ static int waiter_check(struct process *process, struct event_waiter *waiter)
 }
 
 /* Counts waits that are over at once because the age that the caller passed is not the event's
- * present one. A thread that repeats such waits uses a whole core, on hardware as well, so the
+ * present age. A thread that repeats such waits uses a whole core, on hardware as well, so the
  * report contains the count. */
 static void count_spin(struct process *process, const struct event_waiter *waiter)
 {

@@ -51,7 +51,7 @@ struct bo *bo_by_handle(const struct process *process, uint64_t handle)
 	return node >= 0 && id < process->vm[node].n_bos ? process->vm[node].bos[id] : NULL;
 }
 
-/* Stores the object under the node's lowest free number, as the driver. Returns 0 or -ENOMEM. */
+/* Stores the object under the node's lowest free number, like the driver. Returns 0 or -ENOMEM. */
 static int bo_insert(struct process *process, const struct bo *new, struct bo **out)
 {
 	struct gpu_vm *vm = &process->vm[new->node];

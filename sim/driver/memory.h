@@ -114,7 +114,7 @@ unsigned heap_lost(void);
 void heap_mend(struct sim *sim);
 
 /* ---- page_table.c: GPU page tables ---- */
-/* Adds a range to the page table. Returns 0; -EINVAL if it overlaps another one, is not in whole
+/* Adds a range to the page table. Returns 0; -EINVAL if it overlaps another range, is not in whole
  * pages or lies outside the GPU's addresses; -ENOMEM. */
 int space_map(struct space *space, const struct mapping *mapping);
 /* space_unmap() removes the ranges of @owner that intersect [va, va + size); space_unmap_all()

@@ -169,7 +169,7 @@ struct process {
 	 * the process is mapped on that node (evict.c). */
 	uint32_t evictions[SIM_NODES_MAX];
 	const char *lost[SIM_NODES_MAX]; /* why its queues never run again; NULL: they can run */
-	/* total time of evictions that have ended; begin of the one in effect */
+	/* total time of past evictions; begin of the eviction in effect */
 	uint64_t evicted_ns[SIM_NODES_MAX], evicted_since_ns[SIM_NODES_MAX];
 	/* wall time at which an eviction for memory ends; 0: none */
 	uint64_t restore_due_ns;
@@ -244,7 +244,7 @@ void descriptors_forget(const struct process *process);
 struct process *process_of_thread(struct sim *sim, pid_t tid);
 /* Forgets which process this thread belongs to. */
 void process_forget_thread(struct sim *sim, pid_t tid);
-/* Returns the KFD process of the thread, and creates it if there is none. Returns NULL if the
+/* Returns the KFD process of the thread, and creates it if it does not exist. Returns NULL if the
  * thread is gone, or no memory or doorbell slot is left. */
 struct process *process_new(struct sim *sim, pid_t tid);
 /* Returns false if the address space is gone, by exit or exec. */
@@ -381,7 +381,7 @@ bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va)
 /* Returns true if the firmware lets a process use GWS (global wave sync) and be debugged. */
 bool debug_with_gws(const struct sim *sim);
 /* Ends the process's debug session at a detach of the debugger or a close of /dev/kfd, if --break
- * breaks the rule that the session continues. The driver itself does not detect either. */
+ * breaks the rule that the session continues. The driver itself detects neither of these events. */
 void debug_check(struct process *process);
 /* Ends the target's session because its debugger has died: resumes its queues and detaches. If the
  * target is locked, this happens when it is unlocked. */

@@ -273,8 +273,9 @@ enum queue_error_code {
 };
 /* Returns a text for the log that describes an AQL packet with this error. */
 const char *queue_error_text(enum queue_error_code code);
-/* Stops the queue because of an error in its packets, and reports the exception to the debugger or
- * else the runtime. @format: what was found and where, as for printf. */
+/* Stops the queue because of an error in its packets. Reports the exception to the debugger if it
+ * has enabled the exception, otherwise to the runtime. @format: what was found and where, as for
+ * printf. */
 void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Stops the queue: it fetches no more packets. Logs the reason and keeps it for the report. */
@@ -314,7 +315,8 @@ void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 /* Returns true if the value that the packet waits for has come. */
 bool aql_ready(struct queue *queue, const struct packet *packet);
 /* Returns the wave slots that one workgroup with @lds_bytes of group memory holds, or a negative
- * queue_error_code. A share of the LDS counts as the same share of the wave slots. */
+ * queue_error_code. A workgroup holds at least the fraction of a CU's wave slots that it uses of
+ * the CU's LDS. */
 int64_t aql_wave_slots(const struct sim_config *config, uint64_t threads, uint64_t lds_bytes);
 /* Sends the interrupt of a signal whose value was written. Returns 0 or -EFAULT. */
 int aql_notify_signal(struct process *process, uint64_t signal);

@@ -214,7 +214,8 @@ static int into_the_model(struct queue *queue)
 	return r ? r : node_remember(node, queue);
 }
 
-/* Resets the doorbell, because an earlier queue's value there would count as a new write. */
+/* Resets the doorbell, because a value that an earlier queue left there would count as a new
+ * write. */
 static void reset_doorbell(struct queue *queue)
 {
 	struct process *process = queue->process;
@@ -225,7 +226,7 @@ static void reset_doorbell(struct queue *queue)
 		*queue->doorbell = is_aql(queue) ? ~0ull : 0;
 	queue->doorbell_last = *queue->doorbell;
 	queue->doorbell_seen_ns = clock_ns();
-	/* Poll doorbells often, because the first write to a new queue's doorbell is near. */
+	/* Poll doorbells often, because a new queue's doorbell is usually written soon. */
 	sim->last_doorbell_ns = queue->doorbell_seen_ns;
 }
 

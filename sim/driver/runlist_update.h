@@ -113,7 +113,7 @@ bool firmware_responds(struct node *node, struct runlist_update *update);
 int firmware_stuck_queue(struct node *node);
 /* Resets one queue of the node (GPU model's id @gpu_queue), after the update has unmapped all other
  * queues. From then on the queue's process cannot update its queues on this node (reset_nodes).
- * Sends a HW-exception event to every process that has lost a queue there. */
+ * Sends a HW-exception event to every process that has lost a queue on the node. */
 void firmware_reset_queue(struct node *node, int gpu_queue);
 /* Gives up on firmware that has not answered in time (time-out at or before @now_ns, wall) and
  * starts a GPU reset. Also ends GPU resets that are over. */

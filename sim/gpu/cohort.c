@@ -22,9 +22,9 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Two limits of the time by which a cohort may end early. EARLY_NS is half of the time that a
- * doorbell takes (1 us), which is little beside a request of 1 ms or more. The other limit is
- * 1/EARLY_PART of the run time of the cohort's workgroups. */
+/* Two limits of the time by which a cohort (workgroups that run together) may end early. EARLY_NS
+ * is half of the time that a doorbell takes (1 us), which is little beside a request of 1 ms or
+ * more. The other limit is 1/EARLY_PART of the run time of the cohort's workgroups. */
 #define EARLY_NS 500u
 #define EARLY_PART 4u
 
@@ -142,7 +142,7 @@ static void give_back(struct gpu *gpu, const struct cohort *cohort)
 	}
 }
 
-/* Returns the maximum time in ns by which the cohort may end early. */
+/* Returns the maximum ns by which the cohort (workgroups that end together) may end early. */
 static uint64_t most_early(const struct cohort *cohort)
 {
 	uint64_t part = queue_packet(cohort->queue, cohort->packet)->p.wg_ns / EARLY_PART;
@@ -217,14 +217,14 @@ void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *pa
 	list_insert(&cohort->parts, &own->node);
 }
 
-/* Returns the number of the part's i-th workgroup in its dispatch. */
+/* Returns the number that the part's i-th workgroup has within the dispatch. */
 static uint32_t workgroup(const struct gpu *gpu, const struct part *part, uint32_t i)
 {
 	return (part->row + i) * gpu->config.xccs + part->xcc;
 }
 
-/* Reports all workgroups of the cohort in one event if their numbers form one range without a gap,
- * otherwise one part at each call. */
+/* Reports all workgroups of the cohort in one event if their numbers form one range without a gap.
+ * Otherwise reports those of one part (on one XCC) at each call. */
 void cohort_emit(struct gpu *gpu, struct gpu_event *event)
 {
 	struct cohort *cohort = list_entry(gpu->resident.next, struct cohort, node);
@@ -318,7 +318,7 @@ bool queue_save(struct gpu *gpu, struct gpu_queue *queue)
 	return true;
 }
 
-/* Restarts a saved cohort on the CUs that it was on before the save. */
+/* Restarts the workgroups of a saved cohort on the CUs that they were on before the save. */
 static void run_again(struct gpu *gpu, struct cohort *cohort)
 {
 	struct gpu_queue *queue = cohort->queue;
@@ -333,8 +333,8 @@ static void run_again(struct gpu *gpu, struct cohort *cohort)
 	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, cohort->remain));
 }
 
-/* Moves each part of the cohort to the list seats[xcc].back of its queue, where the part waits for
- * wave slots of its XCC. */
+/* Moves each part of the cohort (its workgroups on one XCC) to the list seats[xcc].back of the
+ * queue, where the part waits for wave slots of that XCC. */
 static void take_apart(struct cohort *cohort)
 {
 	struct gpu_queue *queue = cohort->queue;
@@ -370,7 +370,7 @@ void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact)
 	}
 }
 
-/* Frees a part that has been restarted completely, and its cohort after the last part. */
+/* Frees a part whose workgroups all run again, and its cohort after the last part. */
 static void part_left(struct gpu *gpu, struct part *part)
 {
 	struct cohort *origin = part->cohort;

@@ -78,10 +78,10 @@ struct gpu_config {
 	uint32_t cus;		    /* total of all XCCs, a multiple of xccs; at most 128 per XCC */
 	uint32_t wave_slots_per_cu; /* wave slots of a CU; 1 .. 63 */
 	uint64_t packet_ns;	    /* CP time in ns before a packet takes effect */
-	/* ns of a runlist update's first half, which preempts all queues, without the save of live
-	 * state */
+	/* duration in ns of a runlist update's first half, which preempts all queues; the save of
+	 * live state is not included */
 	uint64_t unmap_ns;
-	/* ns of the second half, which maps the runlist, without the restore of live state */
+	/* ns of the second half, which maps the runlist; the restore is not included */
 	uint64_t map_ns;
 	uint64_t save_bytes_unit;  /* saved bytes per live wave slot */
 	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond; > 0 */
@@ -99,7 +99,7 @@ struct gpu_config {
 	uint32_t cp_queues;	     /* slots for compute queues; 0: no limit */
 	uint64_t process_quantum_ns; /* ns; > 0 if vmids is set */
 	uint64_t queue_quantum_ns;   /* ns; > 0 if cp_queues is set */
-	/* ns of a change of time slices by the firmware, without save and restore of live state */
+	/* ns of a change of time slices by the firmware; save and restore are not included */
 	uint64_t switch_ns;
 
 	/* Extra duration in ns of a runlist update that suspends a queue for the first time. */
@@ -190,7 +190,7 @@ struct gpu_queue_stats {
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;
-	/* number of runlist updates and slice ends that saved live state of the queue */
+	/* number of runlist updates and ends of time slices that saved live state of the queue */
 	uint64_t preempted;
 };
 
@@ -199,10 +199,11 @@ struct gpu_queue_stats {
  * sum of all entries is gpu_now(). A copy of an SDMA engine counts as work, like a wave.
  */
 enum gpu_time {
-	GPU_TIME_RUN,		 /* work of at least one queue runs */
-	GPU_TIME_RUNLIST_UPDATE, /* a runlist update, or a slice change while nothing runs */
-	GPU_TIME_SAVE,		 /* part of a runlist update: saving live state */
-	GPU_TIME_RESTORE,	 /* part of a runlist update: restoring live state */
+	GPU_TIME_RUN, /* work of at least one queue runs */
+	/* a runlist update, or a change of time slices while nothing runs */
+	GPU_TIME_RUNLIST_UPDATE,
+	GPU_TIME_SAVE,	  /* part of a runlist update: saving live state */
+	GPU_TIME_RESTORE, /* part of a runlist update: restoring live state */
 	/* Idle. A client has work in suspended queues; another client has packets that do not
 	 * run. */
 	GPU_TIME_HELD_READY,

@@ -23,7 +23,7 @@
 #include "sim/gpu/gpu.h"
 
 #define XCCS_MAX 16u
-/* xcc.levels has one bit for each possible number of free wave slots */
+/* xcc.levels has one bit for each number of free wave slots, 0 .. 63 */
 #define WAVE_SLOTS_CU_MAX 63u
 #define ENGINES_MAX 64u			      /* of each kind */
 #define CLASSES 3u			      /* priority classes: low, medium, high */
@@ -143,8 +143,8 @@ struct cohort {
 	uint64_t longer;
 	uint64_t remain;   /* ns left to run while the cohort is saved */
 	uint64_t saved_by; /* update_count of the runlist update that saved it last */
-	/* The parts of a saved cohort that are restarted in one hand-out form a new cohort, the
-	 * twin. Number of that hand-out: twin_round (as gpu.round). */
+	/* Parts of a saved cohort that one hand-out of wave slots restarts form a new cohort.
+	 * `twin` is the latest one, twin_round the number of its hand-out (gpu.round). */
 	struct cohort *twin;
 	uint64_t twin_round;
 };
@@ -170,10 +170,11 @@ enum cp_phase {
 
 /* Waiting and saved workgroups of one queue on one XCC. */
 struct seat {
-	/* In xcc.waiting if the queue has a slot, is in CP_LAUNCH and has rows left. */
+	/* In xcc.waiting while the queue has a slot and (in CP_LAUNCH) workgroups to start here. */
 	struct list waiting;
-	struct list restoring; /* in xcc.restoring if the queue has a slot and parts in `back` */
-	struct list back;      /* saved parts that need new wave slots */
+	/* in xcc.restoring while the queue has a slot and `back` is not empty */
+	struct list restoring;
+	struct list back; /* saved parts that need new wave slots */
 	struct gpu_queue *queue;
 	struct cus open; /* CU mask of the queue on this XCC */
 	/* The current dispatch's workgroups on this XCC (rows, see struct part): `row` is the next
@@ -221,9 +222,9 @@ struct gpu_queue {
 
 	/* in gpu.kicked if cp_advance() has to be called for the queue */
 	struct list kicked;
-	struct list running; /* cohorts on the GPU, in launch order */
+	struct list running; /* cohorts (struct cohort) on the GPU, in launch order */
 	struct list saved;   /* cohorts off the GPU, with the CUs they were on */
-	/* wave slots of all cohorts in `saved` and parts in seats[].back */
+	/* wave slots that saved workgroups need: cohorts in `saved`, parts in seats[].back */
 	uint64_t saved_wave_slots;
 	/* number of XCCs on which the current dispatch has workgroups left to start */
 	uint32_t launching;
@@ -239,11 +240,11 @@ struct gpu_queue {
 	uint64_t reserve_cap;
 
 	uint64_t held;	   /* wave slots that its workgroups hold */
-	int64_t shortfall; /* run time (wave slots x ns) lost because cohorts ended early */
+	int64_t shortfall; /* run time (wave slots x ns) lost because workgroups ended early */
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
 	bool expected; /* set by gpu_queue_expect() */
-	bool busy;     /* times.c: the queue is counted as running */
+	bool busy;     /* the queue is counted in gpu.queues_busy (times.c) */
 	/* times.c: the queue has work. ready: it is not suspended; held_back: it is suspended. */
 	bool ready, held_back;
 	struct gpu_queue_stats stats;
@@ -313,7 +314,7 @@ struct gpu {
 	uint32_t n_engines;
 	struct gpu_link links[GPU_LINKS_MAX];
 	struct list kicked;
-	struct list begins; /* queues whose `fresh` starts in this hand-out */
+	struct list begins; /* queues whose `fresh` cohort starts in the current hand-out */
 
 	uint32_t wave_slots; /* wave slots of the GPU */
 	uint32_t free;	     /* free wave slots */
@@ -333,7 +334,7 @@ struct gpu {
 	struct gpu_timer update_timer;
 	uint64_t update_count;
 	uint64_t save_ns, restore_ns; /* ns, of the current runlist update */
-	/* Time at which the save or restore of the current phase begins. */
+	/* Model time at which the current phase of the runlist update begins to save or restore. */
 	uint64_t copy_from;
 	bool losing; /* queues have packets to report as lost */
 
@@ -341,10 +342,10 @@ struct gpu {
 	uint32_t n_clients;
 	bool slicing;	/* oversubscribed */
 	bool switching; /* a slice change is in progress */
-	/* the slice is over, but no queue waited for a slot, so no slot has changed */
+	/* the time slice is over, but no queue waited for a slot, so no slot has changed */
 	bool slice_over;
 	bool fill_slots; /* a queue may need a slot, or may be able to give up its slot */
-	struct gpu_timer slice_timer; /* the end of the slice or of the slice change */
+	struct gpu_timer slice_timer; /* end of the time slice, or of a change of slices */
 	uint64_t slice_end, slice_left;
 	uint64_t switch_save_ns, switch_restore_ns;
 
@@ -389,7 +390,7 @@ void queue_stop(struct gpu *gpu, struct gpu_queue *queue);
 void queue_set_on(struct gpu *gpu, struct gpu_queue *queue, bool on);
 /* Reserves timers for the present number of queues. Returns 0 or -ENOMEM. */
 int queue_reserve_timers(struct gpu *gpu);
-/* Releases the cohorts that were reserved for the packet, because the packet retires. */
+/* Releases the reservation for the cohorts of the packet, because the packet retires. */
 void queue_unreserve(struct gpu *gpu, struct gpu_queue *queue, const struct gpu_packet *packet);
 
 /* ---- cp.c: command processors and SDMA engines ---- */
@@ -401,8 +402,8 @@ void cp_kick(struct gpu *gpu, struct gpu_queue *queue);
 bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *event);
 /* Handles the end of the current phase (packet_ns, busy_ns or copy). */
 void cp_timer_fired(struct gpu *gpu, struct gpu_queue *queue);
-/* Advances to the next packet, when the one at the command processor is complete or has launched
- * its last workgroup. */
+/* Advances the command processor to the next packet, when its current packet is complete or has
+ * launched its last workgroup. */
 void cp_step_over(struct gpu *gpu, struct gpu_queue *queue);
 /* Stops the command processor or engine at the current packet and keeps its remaining work. */
 void cp_stop(struct gpu *gpu, struct gpu_queue *queue);
@@ -435,38 +436,38 @@ uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t wave_slots);
 /* Returns the CU of `open` with the most free wave slots, as a set; empty if `open` is empty. */
 struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
 
-/* ---- cohort.c: cohorts, and saving and restoring them ---- */
+/* ---- cohort.c: cohorts (workgroups that run together), their save and restore ---- */
 
-/* Reserves `more` cohorts in addition to those that are reserved already. Returns 0 or -ENOMEM. */
+/* Reserves memory for `more` cohorts in addition to the reserved ones. Returns 0 or -ENOMEM. */
 int cohorts_reserve(struct gpu *gpu, uint64_t more);
 /* Frees the memory of all cohorts and parts. */
 void cohorts_free(struct gpu *gpu);
-/* Returns a new cohort in queue.running, without parts. The caller sets its timer. Uses reserved
- * memory, so it cannot fail. */
+/* Creates a cohort without workgroups and adds it to queue.running. The caller sets its timer. Uses
+ * reserved memory, so it cannot fail. */
 struct cohort *cohort_new(struct gpu *gpu, struct gpu_queue *queue, uint64_t packet);
 /* Sets the timer that ends `cohort`, the queue's `fresh` one, which has got all its parts. */
 void cohort_begin(struct gpu *gpu, struct cohort *cohort);
-/* Returns true if the cohort is allowed to end `early` ns before its time, as gpu.h describes. Only
- * called while free wave slots have to be assigned. */
+/* Returns true if the cohort's workgroups are allowed to end `early` ns before their time, as gpu.h
+ * describes. Only called while free wave slots have to be assigned. */
 bool cohort_may_end(const struct cohort *cohort, uint64_t early);
-/* Adds a part to the cohort. Its wave slots are already taken from the XCC. */
+/* Adds a part (workgroups on one XCC) to the cohort. The XCC has already counted its wave slots. */
 void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part);
-/* Ends the cohort, `early` ns before its time, and frees its wave slots. Returns true if *event was
- * filled (only for traced dispatches). */
+/* Ends the cohort's workgroups, `early` ns before their time, and frees their wave slots. Returns
+ * true if *event was filled (only for traced dispatches). */
 bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event);
 /* Reports the next part of a cohort in gpu.resident, and frees the cohort after its last part. */
 void cohort_emit(struct gpu *gpu, struct gpu_event *event);
-/* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if no
- * cohort of the queue was running. */
+/* Takes the queue's running workgroups off the GPU and keeps the remaining time of each cohort.
+ * Returns false if none was running. */
 bool queue_save(struct gpu *gpu, struct gpu_queue *queue);
-/* Restores the saved cohorts of a queue that continues. If `exact` is set, cohorts that the current
- * runlist update has saved restart at once, on the same CUs. All other cohorts wait for wave slots,
- * which they get before any new workgroup. */
+/* Restores the saved workgroups of a queue that continues. If `exact` is set, cohorts that the
+ * current runlist update has saved restart at once, on the same CUs. All other cohorts wait for
+ * wave slots, which they get before any new workgroup. */
 void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact);
-/* Restarts as much of a saved part as fits on the CUs of `open`. Returns true if the whole part was
- * placed; the part is then freed. */
+/* Restarts as many workgroups of a saved part as fit on the CUs of `open`. Returns true if all run
+ * again; the part is then freed. */
 bool part_restore(struct gpu *gpu, struct gpu_queue *queue, struct part *part, struct cus open);
-/* Drops all cohorts of a queue that is removed or reset. */
+/* Drops the running and saved workgroups of a queue that is removed or reset. */
 void queue_drop_cohorts(struct gpu *gpu, struct gpu_queue *queue);
 
 /* ---- dispatch.c: distribution of wave slots ---- */

@@ -133,7 +133,7 @@ static void rotate(struct gpu *gpu)
 	}
 }
 
-/* Returns the length of a slice in ns: the quantum of processes if there are more clients than
+/* Returns the length of a time slice in ns: the quantum of processes if there are more clients than
  * VMIDs, else the quantum of queues. */
 static uint64_t quantum(const struct gpu *gpu)
 {
@@ -220,7 +220,8 @@ static bool change_slots(struct gpu *gpu, bool keep)
 static void slice_ended(struct gpu *gpu)
 {
 	rotate(gpu);
-	/* If none waits for a slot now, the next queue that waits gets one at once (slice_over). */
+	/* If no queue waits for a slot, the next one that waits gets a slot at once
+	 * (slice_over). */
 	gpu->slice_over = !change_slots(gpu, false);
 }
 

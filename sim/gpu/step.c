@@ -74,8 +74,8 @@ uint64_t gpu_live_wave_slots(const struct gpu *gpu)
 	return gpu->wave_slots - gpu->free;
 }
 
-/* Returns true if the first timer is due. The timer of a cohort may also fire early, while free
- * wave slots have to be assigned (cohort_may_end()). */
+/* Returns true if the first timer is due. The timer of a cohort (workgroups that end together) may
+ * also fire early, while free wave slots have to be assigned (cohort_may_end()). */
 static bool is_due(const struct gpu *gpu)
 {
 	const struct heap_entry *first = gpu->heap.entries;

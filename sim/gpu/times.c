@@ -23,8 +23,8 @@ static enum gpu_time idle_as(const struct gpu *gpu)
 	return gpu->clients_ready ? GPU_TIME_HELD_READY : GPU_TIME_HELD;
 }
 
-/* Counts the time up to `until` in a phase of a runlist update. Time before gpu.copy_from is the
- * firmware's own; time after it belongs to `copy`, the save or restore of live state. */
+/* Counts the time up to `until` in a phase of a runlist update. Time before gpu.copy_from counts as
+ * GPU_TIME_RUNLIST_UPDATE; time after it counts as `copy`, the save or restore of live state. */
 static void pass_update(struct gpu *gpu, enum gpu_time copy, uint64_t until)
 {
 	uint64_t from = gpu->now > gpu->copy_from ? gpu->now : gpu->copy_from;

@@ -19,7 +19,7 @@ void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t wave_slots)
 	list_init(&xcc->restoring);
 }
 
-/* Moves CUs from one level to another. */
+/* Moves CUs from one level (number of free wave slots) to another. */
 static inline void move(struct xcc *xcc, struct cus moved, uint32_t from, uint32_t to)
 {
 	xcc->level[from] = cus_without(xcc->level[from], moved);

@@ -72,7 +72,7 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec)
 	dmabuf->pages = pages_ref(pages);
 	LIST_INSERT_HEAD(&call->sim->dmabufs, dmabuf, link);
 	given = call_add_fd(call, fd, cloexec ? O_CLOEXEC : 0);
-	/* if the caller got no fd, this was the last one, and the watch reports its end */
+	/* if the caller got no fd, this is the last one, and dmabufs_closed() frees the dmabuf */
 	close(fd);
 	return given;
 }

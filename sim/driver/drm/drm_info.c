@@ -86,7 +86,8 @@ union reply {
 	char bytes[INFO_BYTES_MAX];
 };
 
-/* Answers queries about memory size and use. Returns the answer's size; -ENOENT: another query. */
+/* Answers queries about memory size and use. Returns the answer's size, -ENOENT for other
+ * queries. */
 static int usage(const struct sim *sim, const struct node *node, uint32_t query, union reply *info)
 {
 	switch (query) {
