@@ -37,7 +37,7 @@ struct debugfs {
 	bool pending; /* under the writer's lock */
 	/* copy of the driver's state for the next texts; under the writer's lock */
 	struct debugfs_view view;
-	/* copy of which the writer thread makes the texts; used only by this thread */
+	/* copy from which the writer thread makes the texts; used only by this thread */
 	struct debugfs_view written;
 	/* buffer of the writer thread or, without this thread, of the main loop */
 	struct debugfs_text text;

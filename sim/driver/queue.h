@@ -126,7 +126,8 @@ struct queue_record {
 	char stopped[128];  /* why the queue fetches no more packets; "": it fetches them */
 };
 
-/* Hardware resources of a queue. queue_create.c sets engine and rlc, debugfs_hqd.c the others. */
+/* Hardware resources of a queue. queue_create.c assigns engine and rlc, debugfs_hqd.c the slot
+ * (hqd). */
 struct queue_position {
 	uint64_t serial;      /* unique in the simulation */
 	uint32_t engine, rlc; /* SDMA: engine, and queue within it */

@@ -82,7 +82,7 @@ static int write_new(const struct sim *sim, int dir, const char *name, const cha
 	return fd;
 }
 
-/* Writes a file that does not change later. Logs a failure and returns false. */
+/* Writes a file that does not change later. If that fails, logs it and returns false. */
 static bool put_text(struct sim *sim, int dir, const char *name, const char *text)
 {
 	int fd = write_new(sim, dir, name, text);

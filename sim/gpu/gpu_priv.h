@@ -235,8 +235,8 @@ struct gpu_queue {
 	struct list begins; /* in gpu.begins while the timer of `fresh` is not set */
 	/* sum of packet_need() (most cohorts that a packet can need) over the packets */
 	uint64_t reserve_sum;
-	/* Most cohorts that all packets together can need: as many of the queue's smallest
-	 * workgroups as fit on the GPU. */
+	/* Upper limit of the cohorts that all packets together need: the number of the queue's
+	 * smallest workgroups that fit on the GPU. */
 	uint64_t reserve_cap;
 
 	uint64_t held;	   /* wave slots that its workgroups hold */
@@ -518,8 +518,7 @@ void update_forget(struct gpu *gpu, uint32_t queue);
 
 /* ---- times.c: counters of how the time is spent ---- */
 
-/* Advances gpu.now to `until`, and adds the time that passes to the counter of the present
- * state. */
+/* Advances gpu.now to `until`, and adds this span to the counter of the present state. */
 void times_pass(struct gpu *gpu, uint64_t until);
 /* Updates the counts of busy, ready and held queues and clients. Must be called after every change
  * of a queue's held, working, head, tail, suspended or expected. */

@@ -234,8 +234,7 @@ static uint64_t fit_on_gpu(const struct gpu *gpu, uint32_t wave_slots)
 	return (uint64_t)gpu->config.cus * (gpu->config.wave_slots_per_cu / wave_slots);
 }
 
-/* Returns the maximum number of cohorts that the packet can need if it is the queue's only
- * packet. */
+/* Returns how many cohorts (workgroups that run together) the packet can have at most. */
 static uint64_t packet_need(const struct gpu *gpu, const struct gpu_packet *packet)
 {
 	if (packet->kind != GPU_PACKET_DISPATCH)
