@@ -16,8 +16,8 @@ struct debugfs_process {
 	pid_t pid;
 	uint32_t pasid;
 	bool debugged;
-	/* first: index of its newest queue in debugfs_view.queues, where older ones follow; n:
-	 * their number */
+	/* first: index of the process's newest queue in debugfs_view.queues, where older ones
+	 * follow; n: number of these queues */
 	size_t first, n;
 };
 

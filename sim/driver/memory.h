@@ -41,7 +41,7 @@ struct pages {
 	uint64_t offset; /* in the render file */
 	uint64_t at;	 /* in the node's part of the render file */
 	uint64_t bytes;	 /* a multiple of the page size */
-	/* GEM_USERPTR: address in the process that created it; 0: pages of the render file */
+	/* GEM_USERPTR: address in the creating process; 0: pages of the render file */
 	uint64_t user_va;
 	bool vram;
 	bool public; /* the CPU is allowed to map it */
@@ -73,7 +73,7 @@ struct bo {
 	uint64_t va, size; /* size of the mapping; for an AQL ring twice the size of `pages` */
 	uint64_t cpu_va;
 	uint64_t handle;
-	uint64_t mapped; /* mask of nodes on which it is mapped */
+	uint64_t mapped; /* mask of nodes on which the buffer is mapped */
 	uint32_t flags;
 	uint32_t node;
 	struct pages *pages; /* NULL: USERPTR, doorbells or MMIO */

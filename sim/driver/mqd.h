@@ -69,7 +69,7 @@ struct queue_image {
 	uint32_t gfx;  /* gfx_target_version */
 	uint32_t xccs, priority, save_bytes, ctl_stack_bytes, eop_bytes;
 	uint32_t doorbell_dw; /* doorbell in the doorbell BAR, in dwords */
-	uint32_t engine, rlc; /* SDMA queues: engine, and index of the queue in it */
+	uint32_t engine, rlc; /* SDMA queues: engine, and index of the queue in the engine */
 	bool active, linux_7;
 	uint64_t ring, ring_bytes, rptr_address, wptr_address, eop_address, save_address;
 	uint64_t rptr_dw, wptr_dw;

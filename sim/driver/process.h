@@ -84,7 +84,7 @@ struct process_record {
 	STAILQ_ENTRY(process_record) link;
 	pid_t pid; /* in the PID namespace of the tasks */
 	char comm[16];
-	bool open_only;		 /* has no GPU memory, queue or event yet */
+	bool open_only;		 /* the process has no GPU memory, queue or event yet */
 	uint64_t spinning_waits; /* see events.c */
 	STAILQ_HEAD(, queue_record) queues;
 };
@@ -121,23 +121,24 @@ struct process {
 	uint32_t pasid;
 	unsigned refs;
 	pid_t pid;     /* thread group, in the PID namespace of kfdsim */
-	pid_t *ns_pid; /* its pids in the nested PID namespaces, that of kfdsim first */
+	pid_t *ns_pid; /* pids in the nested PID namespaces, in kfdsim's namespace first */
 	unsigned ns_levels;
-	ino_t ns_ino; /* inode of its PID namespace */
+	ino_t ns_ino; /* inode of the process's PID namespace */
 	int pidfd;
 	int mem_fd; /* /proc/PID/mem; reads nothing once the address space is gone */
 	/* file position that marks the fds that this process opened (file_owner.c) */
 	uint64_t token;
-	/* secondary context: the process that it belongs to; NULL: primary */
+	/* process to which this secondary context belongs; NULL: this is no secondary context */
 	struct process *primary;
-	unsigned contexts; /* number of its secondary contexts */
-	uint32_t context;  /* secondary context: its number, the lowest free one */
+	unsigned contexts; /* number of the process's secondary contexts */
+	uint32_t context;  /* number of this secondary context, the lowest free one */
 	bool dead;	   /* address space gone; the struct is freed with its last reference */
 
-	/* The kernel's process->mutex: `blocked` holds the calls that wait for it. */
+	/* The kernel's process->mutex. `blocked` holds the calls that wait for the mutex. */
 	bool locked;
 	struct call_list blocked;
-	bool disable_later; /* its debugger died while it was locked: end the session at unlock */
+	/* the debugger died while `locked` was set: end the session at unlock */
+	bool disable_later;
 	/* call that pins memory (pin_begin()) and holds the mutex meanwhile, or NULL */
 	struct call *pinning;
 	uint64_t pinned_ns; /* wall time at which the pinning ends */
@@ -168,7 +169,7 @@ struct process {
 	/* The driver's qpd->evicted: number of evictions in effect. While it is not 0, no queue of
 	 * the process is mapped on that node (evict.c). */
 	uint32_t evictions[SIM_NODES_MAX];
-	const char *lost[SIM_NODES_MAX]; /* why its queues never run again; NULL: they can run */
+	const char *lost[SIM_NODES_MAX]; /* why the queues never run again; NULL: they can run */
 	/* total time of past evictions; begin of the eviction in effect */
 	uint64_t evicted_ns[SIM_NODES_MAX], evicted_since_ns[SIM_NODES_MAX];
 	/* wall time at which an eviction for memory ends; 0: none */
@@ -188,7 +189,7 @@ struct process {
 	uint64_t exceptions, exceptions_enabled;
 	uint64_t device_exceptions[SIM_NODES_MAX];
 	uint64_t violation[SIM_NODES_MAX]; /* address of the last memory violation on the node */
-	uint8_t watches[SIM_NODES_MAX];	   /* its watchpoints: one bit for each id */
+	uint8_t watches[SIM_NODES_MAX];	   /* watchpoints on the node: one bit for each id */
 	uint32_t trap_mask, debug_flags;
 	/* value of the semaphore that SEND_RUNTIME_EVENT counts up */
 	unsigned runtime_posts;

@@ -62,11 +62,11 @@ struct blit_call {
 struct packet {
 	enum packet_kind kind;
 	bool part;	   /* part of an indirect buffer, and another part follows */
-	bool moved;	   /* AQL: its copy or fill was started and must not be started again */
+	bool moved;	   /* AQL: the copy or fill was started and must not be started again */
 	uint64_t at, end;  /* ring positions: in packets (AQL), bytes (SDMA) or dwords (PM4) */
-	uint32_t count;	   /* number of ring packets that it contains; AQL: end - at */
+	uint32_t count;	   /* number of ring packets that the packet contains; AQL: end - at */
 	uint64_t signal;   /* AQL completion signal; 0: none */
-	uint64_t start_ns; /* wall time at which it began to take effect */
+	uint64_t start_ns; /* wall time at which the packet began to take effect */
 	uint32_t kernel;   /* DISPATCH: index in sim.kernels */
 	union {
 		struct {
@@ -96,7 +96,7 @@ struct packet {
  * 2^64. */
 struct move {
 	uint64_t dst, src;
-	uint64_t bytes, rows, slices; /* if one of them is 0, there is nothing to copy */
+	uint64_t bytes, rows, slices; /* if one of the three is 0, there is nothing to copy */
 	uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
 	uint64_t at, row, slice; /* progress; at: byte in the row */
 	uint64_t fault;		 /* address that could not be accessed */
@@ -130,7 +130,7 @@ struct queue_record {
  * (hqd). */
 struct queue_position {
 	uint64_t serial;      /* unique in the simulation */
-	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
+	uint32_t engine, rlc; /* SDMA: engine, and number of the queue in the engine */
 	int hqd;	      /* hardware queue slot; -1: none */
 	bool stale;	      /* the shown registers are outdated */
 	uint64_t dump_rptr, dump_wptr;
@@ -152,16 +152,16 @@ struct queue {
 	bool gws;	     /* holds the node's global wave sync */
 	uint64_t exceptions; /* mask of kfdabi_ec_mask() bits */
 	bool suspended;	     /* by SUSPEND_QUEUES */
-	/* stopped by a RESUME while it was not suspended (--set unmatched_resume_unmaps) */
+	/* stopped by a RESUME while the queue was not suspended (--set unmatched_resume_unmaps) */
 	bool stalled;
-	uint64_t saved_wave_slots; /* wave slots held when it was last unmapped */
+	uint64_t saved_wave_slots; /* wave slots held when the queue was last unmapped */
 	bool being_destroyed;
 	bool removed;		     /* freed at the next unmap */
 	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until the queue is resumed */
 	/* reset by the driver without a reset of the GPU; not mapped until a RESUME_QUEUES or the
 	 * end of an eviction */
 	bool reset;
-	bool stopped;	 /* fetches no more packets, because one of them had an error */
+	bool stopped;	 /* the queue fetches no more packets, because a packet had an error */
 	bool map_wanted; /* on the runlist since the last update */
 
 	uint32_t doorbell_index;

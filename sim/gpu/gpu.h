@@ -88,7 +88,7 @@ struct gpu_config {
 	uint64_t restore_bytes_us; /* restore bandwidth, bytes per microsecond; > 0 */
 	uint32_t sdma_engines;	   /* number of SDMA engines, > 0; engines 0, 1, ... */
 	uint32_t xgmi_engines;	   /* number of XGMI engines; numbered after the SDMA engines */
-	/* Upper limit of one engine, bytes per us; 0: limited by its link only. */
+	/* Upper limit of one engine, bytes per us; 0: only the link limits the engine. */
 	uint64_t engine_bytes_us;
 	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* bandwidth, bytes per us; 0: no such link */
 

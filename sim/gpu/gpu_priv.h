@@ -122,7 +122,7 @@ struct gpu_timer *heap_pop(struct heap *heap);
  * dispatch's workgroups on one XCC are its rows: row r on XCC x is workgroup r * xccs + x. */
 struct part {
 	struct list node; /* in cohort.parts, seat.back or gpu.spare_parts */
-	/* of a part in seat.back: the cohort to which it belonged when it was saved */
+	/* in seat.back: cohort to which the part belonged when it was saved */
 	struct cohort *cohort;
 	struct cus cus;
 	uint32_t layers;
@@ -138,11 +138,11 @@ struct cohort {
 	uint64_t packet; /* index of the packet in the queue */
 	struct list parts;
 	uint32_t count; /* workgroups in `parts` */
-	uint32_t back;	/* number of its parts that wait in a seat.back for wave slots */
+	uint32_t back;	/* number of the cohort's parts that wait in a seat.back for wave slots */
 	/* ns to run in addition to wg_ns, because earlier workgroups of the queue ended early. */
 	uint64_t longer;
 	uint64_t remain;   /* ns left to run while the cohort is saved */
-	uint64_t saved_by; /* update_count of the runlist update that saved it last */
+	uint64_t saved_by; /* update_count of the runlist update that saved the cohort last */
 	/* Parts of a saved cohort that one hand-out of wave slots restarts form a new cohort.
 	 * `twin` is the latest one, twin_round the number of its hand-out (gpu.round). */
 	struct cohort *twin;
@@ -194,7 +194,7 @@ struct gpu_queue {
 	bool on;	    /* mapped, with a slot */
 	bool chosen;	    /* selected for a slot: see oversubscription.c */
 	bool suspended;	    /* not mapped, by a gpu_change with `suspend` set */
-	bool suspended_yet; /* a runlist update has suspended it at least once */
+	bool suspended_yet; /* a runlist update has suspended the queue at least once */
 	/* Priority class; wanted_class takes effect with the next runlist update. */
 	uint32_t class, wanted_class;
 	/* CU mask of each XCC that takes effect with the next runlist update; NULL: unchanged. */
@@ -210,7 +210,7 @@ struct gpu_queue {
 	uint64_t head; /* oldest packet that has not retired */
 	uint64_t cp;   /* packet at the command processor */
 	uint64_t tail;
-	uint64_t lost; /* packets before this one have to be reported as lost */
+	uint64_t lost; /* packets before index `lost` have to be reported as lost */
 
 	enum cp_phase phase;
 	uint64_t remain;	   /* FETCH, WORK: ns left while the timer is not set */
@@ -239,7 +239,7 @@ struct gpu_queue {
 	 * smallest workgroups that fit on the GPU. */
 	uint64_t reserve_cap;
 
-	uint64_t held;	   /* wave slots that its workgroups hold */
+	uint64_t held;	   /* wave slots that the queue's workgroups hold */
 	int64_t shortfall; /* run time (wave slots x ns) lost because workgroups ended early */
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
@@ -274,7 +274,7 @@ struct gpu_client {
 	struct list queues; /* in the order in which the queues get time slices */
 	uint64_t id;
 	bool chosen;
-	uint32_t busy, ready, held; /* numbers of its queues with busy, ready or held_back set */
+	uint32_t busy, ready, held; /* numbers of queues with busy, ready or held_back set */
 	uint64_t run_ns, busy_since;
 	uint64_t share_ns; /* share of GPU_TIME_RUN, without the part in gpu.unshared_ns */
 };
@@ -329,7 +329,7 @@ struct gpu {
 	uint64_t cohorts;  /* in all chunks */
 	uint64_t reserved; /* cohorts that are reserved for packets */
 
-	struct gpu_update *updates; /* the current one first, then the pending ones */
+	struct gpu_update *updates; /* the current runlist update first, then the pending ones */
 	enum update_phase update_phase;
 	struct gpu_timer update_timer;
 	uint64_t update_count;

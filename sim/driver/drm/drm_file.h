@@ -21,7 +21,7 @@ struct numbered {
  * dropped when the process that used the file first has ended, one by the KFD process that has
  * acquired it. */
 struct drm_file {
-	LIST_ENTRY(drm_file) link; /* in sim->drm_files until its process has ended */
+	LIST_ENTRY(drm_file) link; /* in sim->drm_files until the process has ended */
 	struct sim *sim;
 	uint64_t token; /* file position that identifies the open file (drm_file.c) */
 	uint32_t node;
