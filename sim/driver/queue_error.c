@@ -2,9 +2,9 @@
 /*
  * Handles errors in a queue's packets. The packet processor stops the queue, writes a reason into
  * the inactive signal of an AQL queue (the runtime's codes), and raises "bad opcode" with the
- * exception's code. The driver passes the exception to a debugger that has enabled it, otherwise to
- * the runtime, through the address and event that the runtime has left in the header of the save
- * area (kfd_debug.c and kfd_process.c of Linux 6.12).
+ * exception's code. The driver passes the exception to a debugger that has enabled it. Otherwise
+ * the driver notifies the runtime, through the address and event id that the runtime has left in
+ * the header of the save area (kfd_debug.c and kfd_process.c of Linux 6.12).
  *
  * What firmware sends for a PM4 ring is not known: "unsupported packet" is assumed.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Keeps the open files of the render nodes. kfdsim does not see their open() and close(). It
- * identifies an open file by its file position, because a render node does not use the position,
- * and all fds of a file made by dup(), fork() or a socket share it. A struct drm_file is released
+ * identifies an open file by its file position, which a render node does not use. All fds of one
+ * open file (made by dup(), fork() or a socket) share this position. A struct drm_file is released
  * when the process that used the file first has ended.
  */
 #include <errno.h>
