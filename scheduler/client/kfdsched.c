@@ -28,7 +28,7 @@
 
 struct kfdsched {
 	char *socket;
-	int reply_ms; /* limit of the wait for the last reply, ms */
+	int reply_ms; /* limit of the wait for the reply to the last request, ms */
 	char errmsg[640];
 };
 

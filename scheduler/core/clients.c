@@ -233,7 +233,7 @@ void core_set_priority(struct core *core, core_id id, int priority)
 		return;
 	c->priority = priority;
 	gang_prioritise(core, gang_of(core, c));
-	client_recount(core, c); /* the client may have got a priority, or lost it */
+	client_recount(core, c); /* a client is counted only while it has a priority */
 }
 
 void core_set_victim_only(struct core *core, core_id id)
@@ -426,8 +426,8 @@ static bool is_off(const struct core_client *c)
 	return c->state == CORE_SUSPENDED || c->state == CORE_SUSPENDING;
 }
 
-/* Makes a new gang for a client that leaves the gang `from`: with a copy of its history, but on
- * hold only if the client itself is off the GPU. */
+/* Makes a new gang for the client `c`, which leaves the gang `from`. It gets a copy of the history
+ * of `from`, and is on hold only if `c` is off the GPU. */
 static struct gang *split(struct core *core, const struct core_client *c, const struct gang *from,
 			  uint64_t now)
 {

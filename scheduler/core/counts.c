@@ -28,7 +28,7 @@ static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority
 /* Queues the gangs on a node entry whose contention may have changed. A gang is contended by work
  * of higher priority, so these are the gangs between the old highest active priority, in the mask
  * `before`, and the present one. update_all: the policy's data of the node has changed as well
- * (policy_ops.update), so all gangs below the higher of both are queued. */
+ * (policy_ops.update), so all gangs below the higher of the two priorities are queued. */
 static void queue_concerned(struct core *core, const struct core_node *node, uint32_t before,
 			    bool update_all)
 {
@@ -90,7 +90,7 @@ bool node_policy_update(const struct core *core, struct core_node *node)
 
 /* To be called when `urgent` of the node entry, or a client that it counts, has changed. Queues the
  * gangs whose contention this may change, and updates the other node entries whose clients can be
- * preempted from here. before: the old value of `urgent`. */
+ * preempted by clients of this one. before: the old value of `urgent`. */
 static void urgent_changed(struct core *core, struct core_node *node, uint32_t before)
 {
 	bool update_all = node_policy_update(core, node);
@@ -202,7 +202,8 @@ static void recount_member(struct core *core, struct core_client *c, int priorit
 }
 
 /* Counts all clients of a group. The activity of one client counts on the nodes of all of them,
- * because a rank that has no work in flight gets some as soon as the others are done. */
+ * because a client (a rank of one job) without work in flight gets some as soon as the other
+ * clients have finished theirs. */
 static void recount_group(struct core *core, const struct gang *gang)
 {
 	bool urgent = false, working = false, others = false;

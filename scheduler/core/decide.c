@@ -4,7 +4,7 @@
 
 #include "scheduler/core/sched_priv.h"
 
-/* The caller's array, filled with suspends from the front and resumes from the back. */
+/* The caller's array of actions, filled with suspends from the front and resumes from the back. */
 struct actions {
 	struct core_action *list;
 	size_t max, suspends, resumes;
@@ -13,8 +13,8 @@ struct actions {
 /* ---- the gang ---- */
 
 /* Returns true if the duration of a suspend that begins now can be learned as the gang's cost. It
- * cannot if a client is still suspended or being resumed, or was resumed just now, because the
- * suspend then also waits for the rest of the resume, which gaps.h counts already. */
+ * cannot if a client is suspended, is being resumed, or was resumed just now: the suspend then also
+ * waits for the rest of the resume, and gaps.h counts that time already. */
 static bool is_back(const struct core *core, const struct gang *gang, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -163,7 +163,8 @@ static bool wants_hold(struct core *core, struct gang *gang, const struct conten
 	return true;
 }
 
-/* Begins a hold. If the gang has run for min_run_ns in all, the starvation bound counts from 0. */
+/* Begins a hold. The starvation bound adds up the times of several holds. It begins again at 0 if
+ * the gang has run for min_run_ns in all between them. */
 static void hold(struct core *core, struct gang *gang, uint64_t now)
 {
 	gang->ran_ns += now - gang->running_since;
@@ -194,9 +195,9 @@ static bool gets_its_share(struct core *core, struct gang *gang, uint32_t percen
 	return false;
 }
 
-/* Returns true if the gang, which is uncontended, stays on hold until the time of the highest
- * expected gain, or until its turn. waits: the gang already waits for its turn, and turn_ends() has
- * not ended that wait. */
+/* Returns true if the gang, which is uncontended, stays on hold: its hold-over (hold_over_ns()) has
+ * not ended, or another gang has its turn. waits: the gang already waits for its turn, and
+ * turn_ends() has not ended that wait. */
 static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint64_t now,
 			 uint64_t *next)
 {
@@ -247,9 +248,9 @@ static void starve(struct core *core, struct gang *gang)
 	gang_queue(core, gang);
 }
 
-/* Releases the gangs on a node entry along with a gang that has reached its starvation bound. Gangs
- * of other tenants may reach their bounds at any time, so this happens at most once in
- * max_suspended_ns, which is as often as their own bounds would release the gangs here. */
+/* Releases the gangs on a node entry along with a gang that has reached its starvation bound. With
+ * many tenants, some gang may reach its bound at any time. So the gangs here are released in this
+ * way at most once in max_suspended_ns, which is as often as their own bounds release them. */
 static void starve_on(struct core *core, struct core_node *node, uint64_t now)
 {
 	if (node->starved_ns && now - node->starved_ns < core->config.max_suspended_ns)
@@ -347,17 +348,17 @@ static void resumes_on(struct core *core, const struct core_client *c, uint64_t 
 
 /* Returns true if the client's resume has to wait for the resume of another client of the gang. The
  * driver updates the runlist of a GPU for one process at a time, so a second call would only wait
- * for the first one. If more urgent work begins before the second call is made, it does not have to
- * wait for that resume, nor for the suspend that would follow. Clients that are resumed for another
- * reason than the gang's release do not wait. */
+ * for the first one. If more urgent work begins before the second call is made, that work does not
+ * have to wait for the second resume, nor for the suspend that would follow. Clients that are
+ * resumed for another reason than the gang's release do not wait. */
 static bool resumes_later(const struct core *core, const struct gang *gang,
 			  const struct core_client *c, uint64_t pass)
 {
 	return !gang->held && !c->teardown && !c->undo && is_behind(core, c, pass);
 }
 
-/* Starts the actions that the gang's clients need now; *next is lowered to the time of those that
- * have to wait. Returns false if there is no room for an action. */
+/* Starts the actions that the gang's clients need now; lowers *next to the earliest time of an
+ * action that has to wait. Returns false if there is no room for an action. */
 static bool act_on(struct core *core, struct gang *gang, bool leased, uint64_t now, uint64_t *next,
 		   struct actions *out)
 {

@@ -106,9 +106,9 @@ static uint64_t overhead_limit_ns(const struct core *core)
 	return OVERHEAD_WINDOW_NS / 100 * (uint64_t)core->config.max_online_overhead;
 }
 
-/* Adds to the debt, up to the budget plus the cost of one suspend. The limit is there because rare
- * requests run too briefly to pay off the suspensions that they cause; without it, the debt would
- * grow to hours of later work. */
+/* Adds to the gang's debt, but limits it to the budget plus the cost of one suspend. Without the
+ * limit, rare requests, which run too briefly to pay off the suspensions that they cause, would
+ * make the debt grow to hours of later work. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 {
 	uint64_t most = overhead_limit_ns(core) + gang->suspend_ns;
@@ -130,8 +130,8 @@ static void pay_off(struct gang *gang, uint64_t ns)
 	gang->debt_ns -= ns < gang->debt_ns ? ns : gang->debt_ns;
 }
 
-/* Records whether the gang missed a gap that has ended. Only a gap in which the costs kept the gang
- * on hold counts, not one in which its turn, the budget or a lease did. */
+/* Records whether the gang missed a gap that has ended. Only a gap in which the learned costs kept
+ * the gang on hold counts, not one in which its turn, the budget or a lease kept it there. */
 static void missed_learn(const struct core *core, struct gang *gang, uint64_t now)
 {
 	bool missed = gang->held && gang->held_since < gang->urgent_since;
@@ -157,10 +157,10 @@ void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint6
 	gang->urgent_since = now;
 }
 
-/* A gang that is resumed beside a running one is assumed to gain 1/BESIDE of the time, because it
- * is not known how much of the GPU the two processes leave to each other: all and nothing are both
- * possible. In return, two losses weigh BESIDE times as much: that of more urgent work by the
- * gang's suspend, and that of the running gang, which the driver takes off the GPU during the
+/* A gang that is resumed beside a running gang is assumed to gain 1/BESIDE of the time. How much of
+ * the GPU the two processes leave to each other is not known; all and nothing are both possible.
+ * For the same reason two losses count BESIDE times: that of more urgent work by the suspend of the
+ * resumed gang, and that of the running gang, which the driver takes off the GPU during the
  * resume. */
 #define BESIDE 4u
 

@@ -11,10 +11,10 @@ static uint64_t cost_ns(const struct gang *gang)
 	return gang->suspend_ns && gang->resume_ns ? gang->suspend_ns + gang->resume_ns : 0;
 }
 
-/* Returns the time from which on the client has to be alone on the GPU to meet its objective; the
- * time to suspend the other clients is not subtracted. The client may make no progress beside other
- * work, so the whole duration of its request must still fit in from then on. Returns 0, for at
- * once, if it has no objective, or its requests are not known yet or do not fit into it. */
+/* Returns from when on, at the latest, the client needs the GPU for itself to meet its objective.
+ * It may make no progress beside other work, so the whole duration of its request must fit in from
+ * then on. The time to suspend the other clients is not subtracted. Returns 0 (at once) if the
+ * client has no objective, or if its requests are not known yet or last too long for it. */
 static uint64_t due_of(const struct core_client *c)
 {
 	uint64_t need = request_ns(c);

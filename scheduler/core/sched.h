@@ -114,7 +114,7 @@ struct core_policy {
 struct core_config {
 	uint64_t slow_suspend_ns;     /* a suspend that takes longer is slow */
 	uint64_t max_suspended_ns;    /* starvation bound: longest time on hold */
-	uint64_t min_run_ns;	      /* running time that it then gets at least */
+	uint64_t min_run_ns;	      /* minimum running time after the starvation bound */
 	uint64_t share_window_ns;     /* windows of policy share; not 0 */
 	uint32_t online_weight;	      /* weight of time lost by more urgent work; 0..1000 */
 	uint32_t max_online_overhead; /* budget: percent, 0..100; 0: none */
@@ -161,8 +161,8 @@ enum core_op { CORE_SUSPEND, CORE_RESUME };
 struct core_action {
 	core_id client;
 	enum core_op op;
-	/* True if the activity of clients alone caused the action, and it did not have to wait for
-	 * anything else. The delay of such an action measures the speed of the scheduler. */
+	/* True if only the activity of clients caused the action, so that it did not have to wait
+	 * for anything else. The delay of such an action measures the speed of the scheduler. */
 	bool prompt;
 };
 
@@ -225,8 +225,8 @@ void core_move(struct core *core, core_id client, const struct core_rights *righ
 void core_remove(struct core *core, core_id client);
 
 void core_set_capability(struct core *core, core_id client, enum core_capability capability);
-/* Ends an exemption from suspension (enum core_exempt), because the client will be held by other
- * means than those that failed or were slow. */
+/* Ends an exemption from suspension (enum core_exempt), because the client will be held at another
+ * level than the one that failed or was slow. */
 void core_clear_exempt(struct core *core, core_id client);
 /* Sets the priority, -1..15; another value is ignored. All else of the client stays. */
 void core_set_priority(struct core *core, core_id client, int priority);
@@ -254,10 +254,10 @@ void core_finished(struct core *core, core_id client, int error, uint64_t durati
 
 /*
  * Decides which clients to suspend and resume. To be called after events and at every deadline.
- * Writes at most `max` actions, the suspends first, and returns their number; all of them are in
- * flight then. *deadline: the time of the next call if no event comes first; CORE_NEVER: none. Only
- * gangs that an event or a deadline concerns are evaluated, so the cost does not depend on the
- * number of clients.
+ * Writes at most `max` actions, the suspends first, and returns their number; each is in flight
+ * until core_finished(). *deadline: the time of the next call if no event comes first; CORE_NEVER:
+ * none. Only gangs that an event or a deadline concerns are evaluated, so the cost does not depend
+ * on the number of clients.
  */
 size_t core_decide(struct core *core, uint64_t now, struct core_action *actions, size_t max,
 		   uint64_t *deadline);

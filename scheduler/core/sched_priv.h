@@ -32,7 +32,7 @@ struct core_node {
 	uint32_t next;	     /* next node entry of this GPU, or next free entry */
 	uint32_t first;	     /* first client of the list, as CLIENT_NODE() */
 	uint32_t suspended;  /* number of clients that are not running and had work here */
-	uint64_t resumed;    /* value of core->passes when a client here was last being resumed */
+	uint64_t resumed;    /* last core->passes at which a client here was being resumed */
 	uint64_t starved_ns; /* last time when gangs here were released by the starvation bound;
 				0: never */
 	/* Bit p of `urgent`: a client that can preempt is on the GPU with work, in a gang of
@@ -42,8 +42,8 @@ struct core_node {
 	uint32_t urgent, working;
 	/* Number of clients for which each bit of `urgent` and of `working` is set. */
 	uint16_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
-	/* Bit p: a client with other rights that can preempt the clients of this node entry is
-	 * active with priority p. other_rights_count[p]: number of node entries with such a
+	/* Bit p: a client of another node entry of this GPU that can preempt the clients of this
+	 * one is active with priority p. other_rights_count[p]: number of node entries with such a
 	 * client. */
 	uint32_t other_rights_prio;
 	uint16_t other_rights_count[CORE_PRIORITIES];
@@ -58,8 +58,8 @@ struct core_node {
 	/* What this entry contributes at present to the sums in its struct core_gpu. */
 	uint32_t summed_suspended;
 	bool summed_urgent;
-	/* Kept up to date by policy deadline only (policy_deadline.c). due_ns[p]: the first time
-	 * from which a client of priority p has to be alone on the GPU to meet its objective; the
+	/* Kept up to date by policy deadline only (policy_deadline.c). due_ns[p]: from when on, at
+	 * the latest, a client of priority p needs the GPU for itself to meet its objective; the
 	 * time to suspend the others is not subtracted. 0: at once; CORE_NEVER: no such client. */
 	uint64_t due_ns[CORE_PRIORITIES];
 };
@@ -84,7 +84,7 @@ struct client_node {
 	uint32_t node;		 /* index in core->nodes */
 	uint32_t previous, next; /* places of the same node entry; or none */
 };
-/* The index by which lists name a place: that of core->clients[slot].client_nodes[number]. */
+/* The index by which lists refer to the place core->clients[slot].client_nodes[number]. */
 #define CLIENT_NODE(slot, number) ((slot)*CORE_NODES + (number))
 
 /* For which of its places a client is counted at present; bit n of a set is client_nodes[n]. */
@@ -106,9 +106,9 @@ struct core_client {
 	enum core_exempt exempt;
 	bool teardown; /* in a teardown call that a suspension would block; core_set_teardown() */
 	bool victim_only; /* can be preempted, never preempts; core_set_victim_only() */
-	bool undo;	  /* a suspend failed: one resume has to clean up */
+	bool undo;	  /* a suspend failed; one resume must undo its effect */
 	bool early;	  /* the last resume was because of `teardown` */
-	bool prompt;	  /* the next action depends on activity alone; core_action.prompt */
+	bool prompt;	  /* only activity causes the next action; core_action.prompt */
 
 	uint32_t client_node_count;
 	bool presses;		/* result of client_presses() at the last recount of its group */
@@ -144,34 +144,37 @@ struct gang {
 	uint32_t group;	  /* 0: one client without a group */
 	int priority;	  /* the highest of its clients */
 	bool queued;	  /* in one of the lists of core->queue_* */
-	uint32_t heap_at; /* index in core->heap; none: it has no deadline */
-	/* As of the last decision: whether the gang is on hold; is contended; would be contended
-	 * under policy strict. */
+	uint32_t heap_at; /* index in core->heap; NO_INDEX: it has no deadline */
+	/* As of the last decision. held: the gang is on hold. contended: it is contended. observed:
+	 * it would be contended under policy strict, but policy observe lets it run. */
 	bool held, contended, observed;
 	bool starved; /* released, or to be released at the next decision, because the starvation
 			  bound of this gang or of another one on the same GPU is reached */
 	bool waits;   /* uncontended, but held until its turn (turns.c); set by gang_set_waits() */
 
-	/* ns; when the last hold began; when the last contention ended. */
+	/* ns. held_since: when the last hold began. uncontended_since: when contention last
+	 * ended. */
 	uint64_t held_since, uncontended_since;
-	/* ns; when the hold-over ends in the present gap of more urgent work; 0: not calculated
-	 * yet. [0]: no other gang of the priority runs there; [1]: another one has its turn. */
+	/* ns; when the hold-over (hold_over_ns()) ends in the present gap of more urgent work; 0:
+	 * not calculated yet. [0]: if no other gang of this priority runs on the node; [1]: if one
+	 * has its turn there. */
 	uint64_t over_ns[2];
 	uint64_t running_since; /* ns; begin of the present span of running */
-	/* The starvation bound adds these up over several holds, until the gang has run for
-	 * min_run_ns in all. */
+	/* The starvation bound adds up these times of several holds, and starts them again at 0
+	 * when the gang has run for min_run_ns in all. */
 	uint64_t ran_ns;       /* running time, the present span excluded */
 	uint64_t hold_span_ns; /* time on hold, the present hold excluded */
 	uint64_t run_until;    /* ns; the gang is not held before this time */
 
-	/* Number of a share window, and the time off the GPU in that window, in ns. */
+	/* window: number of a share window (policy share). window_off_ns: the gang's time off the
+	 * GPU in that window, in ns. */
 	uint64_t window, window_off_ns;
 
 	/* ns; learned costs of a suspend and a resume of the whole gang; 0: not known. */
 	uint64_t suspend_ns, resume_ns;
 	uint64_t cost_ns;   /* ns; time that the calls of the present hold or release took so far */
 	bool measured;	    /* cost_ns is to be learned */
-	uint64_t called_ns; /* ns; end of the last call in cost_ns */
+	uint64_t called_ns; /* ns; end of the last call that cost_ns includes */
 	bool urgent;	    /* contention_state.urgent at the last decision */
 	uint64_t urgent_since; /* ns; when `urgent` last changed; 0: never */
 	struct gaps gaps;      /* lengths of the gaps in more urgent work */
@@ -290,7 +293,7 @@ static inline uint32_t client_words(const struct core_client *client)
  * the next change of policies. */
 const struct core_policy *node_policy(const struct core *core, const struct core_node *node);
 /* Updates the data that the policy stores in the node entry (policy_ops.update). Returns true if
- * all gangs on it have to be evaluated again. */
+ * all gangs on this entry have to be evaluated again. */
 bool node_policy_update(const struct core *core, struct core_node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {
@@ -337,8 +340,8 @@ void gang_release(const struct core *core, struct gang *gang, uint64_t now);
 /* Queues the gang, so that the next core_decide() evaluates it. */
 void gang_queue(struct core *core, struct gang *gang);
 /* Returns the most urgent queued gang and removes it from its list; NULL: none is queued. The most
- * urgent gang is evaluated first, so that a less urgent gang that its resume makes contended is not
- * resumed just before. */
+ * urgent gang is evaluated first: its resume can make a less urgent gang contended, which must not
+ * be resumed just before. */
 struct gang *gang_dequeue(struct core *core);
 /* Sets the time when the gang is to be queued without an event; CORE_NEVER: none. */
 void timer_set(struct core *core, struct gang *gang, uint64_t at);
@@ -365,11 +368,12 @@ static inline void gang_set_waits(struct core *core, struct gang *gang, bool wai
 	gang->waits = waits;
 }
 
-/* Returns true if, on a node where the gang has work, another gang of the same priority is before
- * it in turn. For a gang that is on hold, uncontended, and has been held over for long enough. */
+/* Returns true if another gang of the same priority comes first in turn on a node where this gang
+ * has work. The gang must be on hold, uncontended, and past its hold-over. */
 bool others_turn(struct core *core, const struct gang *gang, uint64_t now);
-/* Queues the first of the gangs of this priority that wait for their turn on this node entry. To be
- * called when a client of such a gang has no work there any more. */
+/* Queues the first of the gangs of this priority that wait for their turn on this node entry, so
+ * that the next decision evaluates it. To be called when a client of a gang of this priority has no
+ * work there any more. */
 void turn_ends(struct core *core, const struct core_node *node, int priority);
 
 /* ---- policy.c ---- */
@@ -377,8 +381,8 @@ void turn_ends(struct core *core, const struct core_node *node, int priority);
 /* The contention of a gang at one moment. */
 struct contention_state {
 	bool contended; /* it has to be held for more urgent work */
-	/* contended, or would be if it had work on all nodes of its last hold; the hold-over is
-	 * calculated from the gaps in this */
+	/* the gang is contended, or would be if it had work on all nodes of its last hold; the
+	 * hold-over is calculated from the gaps in which this is false */
 	bool urgent;
 	bool observed; /* would be contended under policy strict */
 	/* ns; when it becomes contended, or loses its share, if no event comes before;
@@ -392,8 +396,9 @@ struct contention_state {
 void evaluate_contention(const struct core *core, const struct gang *gang, uint64_t now,
 			 struct contention_state *out);
 
-/* Returns how long, in ns, the gang can still be held in this share window and get its share of it,
- * `percent`. The time that its resume takes counts as held. */
+/* Returns for how long, in ns, the gang can still be held in this share window so that it can run
+ * for its share of the window (`percent`) after that. The time that its resume takes counts as
+ * held. */
 uint64_t share_left(const struct core *core, const struct gang *gang, uint32_t percent,
 		    uint64_t now);
 /* Returns when the share window of `now` ends, in ns. */
@@ -401,9 +406,9 @@ uint64_t share_window_end(const struct core *core, uint64_t now);
 /* Adds the time off the GPU from `since` to `now` to window_off_ns of the present share window. */
 void share_count(const struct core *core, struct gang *gang, uint64_t since, uint64_t now);
 
-/* Records the begin (`urgent`) or the end of more urgent work for the gang. At its begin, learns
- * the length of the gap before; at its end, subtracts from the gang's debt_ns. Does nothing if
- * `urgent` has not changed. */
+/* Records that more urgent work has begun (`urgent`) or ended for the gang. At the begin, learns
+ * the length of the gap that is over. At the end, subtracts what the duration of that work adds to
+ * the budget from the gang's debt_ns. Does nothing if `urgent` has not changed. */
 void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint64_t now);
 /* Adds the duration of a suspension for more urgent work to the gang's debt_ns, up to a limit. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns);
@@ -415,7 +420,7 @@ uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool bes
  * The gang must be uncontended. */
 uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside);
 
-/* Updates what is learned of the client's requests by the duration of one. */
+/* Adds the duration of one request to the mean and deviation that are learned for the client. */
 void request_learn(struct core_client *client, uint64_t duration_ns);
 /* Returns the duration that nearly all requests of the client stay below: the mean and four mean
  * deviations, in ns; 0: not known yet. */

@@ -26,7 +26,8 @@ static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t
 	evaluate_contention(core, gang, now, &outcome);
 	if (outcome.contended)
 		return false;
-	/* If the gap has just begun, the gang may not have been evaluated in it yet. */
+	/* If the gap has just begun, the gang may still count as contended, because it was not
+	 * evaluated yet. */
 	over = gang->contended ? now + hold_over_ns(core, gang, false)
 			       : hold_over_end(core, gang, false);
 	return over <= now + gang->suspend_ns;

@@ -26,7 +26,7 @@
 /* Maximum sleep of the loop; struct daemon_shm guarantees a heartbeat within 100 ms. */
 #define HEARTBEAT_NS 40000000u
 #define EVENTS 64
-#define ROUNDS 8 /* decisions of the core in a row (act()), before the next events */
+#define ROUNDS 8 /* maximum number of decisions in act() before events are handled again */
 /* with up to so many clients, scan_few() scans all of them */
 #define FEW 32u
 #define SWEEP_NS 20000000u
@@ -50,7 +50,8 @@ static struct {
 	int reader;  /* connection to kfdschedd-read */
 	int done_fd; /* eventfd that executors write */
 	int signals; /* the signalfd */
-	/* `asleep` was 0 since the last scan_few(), which must then be called */
+	/* `asleep` was 0 since the last scan_few(), so scan_few() must be called before the loop
+	 * sleeps */
 	bool published_awake;
 	uint64_t swept_ns, totals_saved_ns;	    /* last sweep; last copy of the totals */
 	uint32_t sweep_at;			    /* first slot of the next sweep */
@@ -84,9 +85,9 @@ static void awake(struct worker *worker)
 	own.published_awake = true;
 }
 
-/* Determines for the `n` actions which activity has caused them. Only prompt actions
- * (core_action.prompt) have such a cause, and only statistics need it. So all actions have been
- * started before, and with many clients the cause is determined for some of the actions only. */
+/* Determines which client's activity has caused each of the `n` actions. Only prompt actions
+ * (core_action.prompt) have such a cause. Only statistics need it, so it is determined after all
+ * actions were started, and with many clients for some of the actions only. */
 static void find_causes(struct worker *worker, size_t n)
 {
 	uint32_t scans = 0;
@@ -401,7 +402,8 @@ static void run(struct worker *worker)
 		feed_iterate(&worker->feed, now);
 		nodes_set_asleep(&worker->nodes, true);
 		until = sleep_until(worker, now);
-		/* a client may have changed its memory before it read `asleep` as 1 */
+		/* a client that changed its memory before it read `asleep` as 1 has not written its
+		 * eventfd */
 		if (scan_few(worker, now)) {
 			awake(worker);
 			decide(worker);

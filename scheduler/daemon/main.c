@@ -177,7 +177,8 @@ static int listen_to_all(const struct daemon_options *options, struct listener *
 		metrics_http_use(passed.metrics);
 	else if (options->metrics_port)
 		error = metrics_http_listen(options->metrics_port, problem, size);
-	/* Last, so that a daemon that cannot start does not truncate a recording. */
+	/* Open the recording last, so that a daemon that cannot start does not truncate a
+	 * recording. */
 	if (!error && options->record)
 		error = record_open(options->record, problem, size);
 	if (error) {

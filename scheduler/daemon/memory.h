@@ -27,9 +27,10 @@
 void memory_prepare(void);
 
 /*
- * Locks the memory of the calling process: all present mappings as a whole, and of later mappings
- * each page from its first use on. If RLIMIT_MEMLOCK is limited, locks only the present mappings
- * that fit. Failures are not logged, because memory_prepare() has already logged the same failure.
+ * Locks the memory of the calling process: all pages of the present mappings, and each page of
+ * later mappings from its first use on. If RLIMIT_MEMLOCK is limited, locks only the present
+ * mappings that fit. Failures are not logged, because memory_prepare() has already logged the same
+ * failure.
  */
 void memory_lock(void);
 

@@ -145,8 +145,8 @@ static const struct {
 	{WORKERS, SCMP_SYS(openat), 1, {MASKED(2, CHANGES | O_CREAT, 0)}},
 	{WORKERS, SCMP_SYS(open), 1, {MASKED(1, CHANGES | O_CREAT, 0)}},
 	/* Allow driver calls, and the ptrace(2) requests of a tracer that does not change its
-	 * targets: no access to memory or registers. PTRACE_SEIZE without options, because
-	 * PTRACE_O_EXITKILL would kill the target when its tracer ends. */
+	 * targets: no access to memory or registers. PTRACE_SEIZE is allowed only without options,
+	 * because PTRACE_O_EXITKILL would kill the target when its tracer ends. */
 	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_GET_VERSION)}},
 	{TRACERS, SCMP_SYS(ioctl), 1, {IOCTL(KFDABI_IOC_DBG_TRAP)}},
 	{TRACERS, SCMP_SYS(ptrace), 2, {IS(0, PTRACE_SEIZE), IS(3, 0)}},
@@ -172,8 +172,8 @@ static const struct {
 	{WORKERS | ROLE(METRICS), SCMP_SYS(fcntl), 1, {IS(1, F_SETFL)}},
 	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_ADD_SEALS)}},
 	{WORKERS, SCMP_SYS(fcntl), 1, {IS(1, F_GET_SEALS)}},
-	/* Children of the watchdog can create threads; kfdschedd-door can create processes, and
-	 * the watchdog both. */
+	/* Allow the children of the watchdog to create threads, kfdschedd-door to create processes,
+	 * and the watchdog to create both. */
 	{WATCHDOG, SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES, 0)}},
 	{ROLE(ADMISSION), SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES | CLONE_THREAD, 0)}},
 	{WORKERS, SCMP_SYS(clone), 1, {MASKED(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD)}},

@@ -32,13 +32,14 @@
 #define MS 1000000ull
 #define CHECK_NS (50 * MS)	    /* period of the watchdog's loop */
 #define HEARTBEAT_MAX_NS (500 * MS) /* maximum age of the worker's heartbeat */
-/* maximum age until the worker's loop runs: longer, as nothing is suspended then */
+/* maximum age before the worker's loop runs; longer, because nothing is suspended at that time */
 #define START_MAX_NS (5000 * MS)
 #define LEAVE_MAX_NS (15000 * MS)    /* time for a worker to end after SIGTERM */
 #define ADMISSION_MAX_NS (1000 * MS) /* age of the heartbeat of kfdschedd-door */
 #define OWN_FILES 8
 #define FILES (OWN_FILES + RECORD_FILES)
-/* maximum time for executor processes, without a debug session, to end after the worker */
+/* maximum time from the end of the worker, which ends all debug sessions, to that of its executor
+ * processes */
 #define END_MAX_NS (2000 * MS)
 
 struct watchdog {
@@ -90,7 +91,7 @@ static void check_child(struct watchdog *w, uint64_t now)
 	else
 		return;
 	child_kill(&w->worker);
-	/* kill them even if the worker cannot end (in a driver call) */
+	/* kill the executors even if the worker cannot end, because it is in a driver call */
 	executors_kill(w->executors, now);
 }
 
@@ -231,8 +232,9 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 	       now > w->left_since + END_MAX_NS;
 }
 
-/* Keeps kfdschedd-door running. It holds no debug session, so it can be killed: if two checks in a
- * row find its heartbeat too old, because the watchdog itself may have been delayed. */
+/* Keeps kfdschedd-door running. Kills it if two checks in a row find its heartbeat too old; one is
+ * not enough, because the watchdog itself may have been delayed. The kill does no harm, because
+ * kfdschedd-door holds no debug session. */
 static void check_admission(struct watchdog *w, uint64_t now)
 {
 	int status;
@@ -299,7 +301,7 @@ static void check_http(struct watchdog *w, uint64_t now)
 }
 
 /* Starts kfdschedd-rec, which writes the recording, and reaps it. It is not restarted, because the
- * recording could lack lines after its end. */
+ * recording could then lack lines in its middle. */
 static void check_record(struct watchdog *w, uint64_t now)
 {
 	const int *files = w->files + OWN_FILES;

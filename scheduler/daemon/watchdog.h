@@ -15,7 +15,7 @@
 /*
  * Runs workers, one after the other, until SIGTERM or SIGINT, and then until the last worker has
  * resumed all processes. SIGHUP makes it read the configuration again. A worker is killed if its
- * heartbeat is older than 500 ms; at its start, before its loop runs, than 5 s. When an executor
+ * heartbeat is older than 500 ms, or, before its loop runs, older than 5 s. When an executor
  * process is killed is described in executor.h. When a worker ends, all executor processes are
  * ended, too.
  *

@@ -120,7 +120,8 @@ struct worker {
 	struct scan_limits scans;
 	struct totals totals;
 	/* Called by client_gone() when a client has ended; `before` is its phase until then. Frees
-	 * what other modules hold for it; a pointer, as client_gone() is below these modules. */
+	 * what other modules hold for it. It is a pointer, because client_gone() must not depend on
+	 * these modules. */
 	void (*client_exited)(struct worker *worker, struct client *client,
 			      enum client_phase before);
 };

@@ -24,8 +24,8 @@
  * once when a worker has been replaced. */
 static const struct ratelimit_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
 
-/* Returns true if the entry can be reused: no connection refers to it, and all of its rate limits
- * are unused, because a user could otherwise get new limits by reconnecting. */
+/* Returns true if the entry can be reused: no connection refers to it, and none of its rate limits
+ * is partly used. Otherwise a user could get new limits by reconnecting. */
 static bool is_free(const struct user *user, uint64_t now)
 {
 	return user->connections == 0 && ratelimit_full(&user->comes, now) &&

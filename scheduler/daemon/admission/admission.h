@@ -45,7 +45,8 @@ struct user {
 	/* number of its last turn in kfdschedd-door, where users take turns (greeter.h); 0: none */
 	uint64_t last_round;
 	struct log_share log;
-	/* of new connections; of scans of shared memory (client_scan.h) */
+	/* comes: limit of new connections; scans: limit of scans of shared memory
+	 * (client_scan.h) */
 	struct ratelimit comes, scans;
 };
 
@@ -89,7 +90,7 @@ void users_left(struct users *users, uid_t owner, uint64_t now);
 /* Replies to a hello with a negative errno. */
 void admission_refuse(int socket, int error);
 
-/* A packet to the worker; the connection is attached as its only descriptor. */
+/* A packet from kfdschedd-door to the worker; the connection is attached as its only descriptor. */
 struct admission_message {
 	uint64_t accepted_ns;	     /* when it was accepted, CLOCK_MONOTONIC ns */
 	struct protocol_hello hello; /* as the client sent it: not checked */
@@ -104,7 +105,8 @@ struct admission {
 	struct admission_unread {
 		int socket;
 		uid_t owner;
-		/* connections that have ended, whose client has not read all descriptors sent to it */
+		/* ended connections whose client has not read all descriptors that were sent to
+		 * it */
 	} unread[ADMISSION_SLOTS];
 	uint64_t unread_next_ns; /* earliest time of the next check of unread[] */
 };

@@ -35,12 +35,12 @@
 
 enum source { SOURCE_LISTENER, SOURCE_ROOT, SOURCE_CHANNEL, SOURCE_PENDING };
 
-/* A connection that has not been passed on. */
+/* A connection that has not been passed on to the worker. */
 struct pending {
 	int fd;		     /* -1: free entry */
 	bool trusted, ready; /* ready: the hello is complete */
 	uid_t owner;
-	uint64_t last_round; /* number of the last turn of its user (end_round()) */
+	uint64_t last_round; /* number of the last turn of `owner` (end_round()) */
 	struct admission_message message;
 };
 
@@ -64,8 +64,8 @@ static struct {
 static uint32_t sinks; /* number of processes of sink_add() that have not ended */
 
 /* Runs in a new process and closes `fd` by its exit. The process closes all descriptors except `fd`
- * and its end of the pipe. Then it waits until kfdschedd-door closes the other end of the pipe,
- * after its copy of `fd`, so that this process is the last holder of `fd`. */
+ * and its end of the pipe. Then it waits until kfdschedd-door has closed its own copy of `fd` and
+ * the other end of the pipe, so that this process is the last holder of `fd`. */
 static void swallow(int fd, int admission_end, int own_end)
 {
 	char none;
@@ -170,8 +170,8 @@ static int look_at_next(int fd)
 }
 
 /* Receives one packet. Returns its full length, also if `size` is smaller, or a negative errno as
- * look_at_next(). If the kernel refuses descriptors, look_at_next() is not called, and an empty
- * packet counts as the end of the connection. */
+ * look_at_next(). If the kernel itself refuses descriptors (admission.refuses), look_at_next() is
+ * not called, and an empty packet counts as the end of the connection. */
 static ssize_t take(int fd, void *data, size_t size)
 {
 	struct iovec iov = {.iov_base = data, .iov_len = size};

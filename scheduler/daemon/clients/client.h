@@ -47,8 +47,8 @@ struct client_attrs {
 	enum protocol_level level;
 	char group[PROTOCOL_GROUP_MAX];
 
-	/* grants (match_rules.h), one bit each: those by which it can preempt others; those by
-	 * which others can preempt it */
+	/* One bit for each grant (match_rules.h). can_preempt: grants by which the client can
+	 * preempt others. preemptible_by: grants by which others can preempt the client. */
 	uint64_t can_preempt, preemptible_by;
 	/* the new configuration may change attributes of the client (client_attrs_compare()) */
 	bool differs;
@@ -62,9 +62,10 @@ struct level {
 	/* true while its level changes to `to` (CLIENT_SHM_LEVEL_NONE: to level trap) */
 	bool changing;
 	enum client_shm_level to;
-	/* trap is not tried again: a suspend failed, several were slow, or no driver support */
+	/* level trap is not tried again, because a suspend failed, several were slow, or the driver
+	 * does not support it */
 	bool never_trap;
-	bool unseen;   /* the reason why tracing it fails is not visible from outside */
+	bool unseen;   /* tracing fails for a reason that is not visible from outside */
 	bool unjudged; /* it is still to be determined whether `unseen` is true */
 	bool logged;   /* the level was logged since the client was last at level trap */
 	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
@@ -72,8 +73,8 @@ struct level {
 	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
 	uint64_t pause_ns;    /* delay between two attempts, ns */
 	uint64_t attached_ns; /* when the debug session on it was opened; 0: there is none */
-	/* if it has the only debug session that its GPU supports: since when it is idle, and the
-	 * number of its changes of activity at that time */
+	/* of a client with the only debug session that its GPU supports. idle_ns: since when the
+	 * client is idle; transitions: number of its changes of activity at that time */
 	uint64_t idle_ns, transitions;
 	struct reason why; /* reason for `error`; a further obstacle is added to its sentence */
 };
@@ -120,7 +121,7 @@ struct scan_limit {
 /* A node in the client's shared memory as of the last scan, and its metrics. */
 struct seen_node {
 	uint32_t gpu_id;	     /* 0: none */
-	uint32_t metrics_at;	     /* index in metrics_saved.nodes, as of the last search */
+	uint32_t metrics_at;	     /* index in metrics_saved.nodes; may be out of date */
 	uint64_t activity;	     /* as in struct client_shm_node */
 	uint64_t active_ns, idle_ns; /* as in struct client_shm_node */
 	uint64_t worked_ns;	     /* time with work, until client.settled_ns */
@@ -134,15 +135,18 @@ struct client {
 	/* slot: index in worker->clients; serial: differs for successive clients of a slot */
 	uint32_t slot, serial;
 	core_id id; /* 0: not known to the core */
-	/* shared memory, hostile input; of an external process: private to the daemon */
+	/* memory shared with the client, which can write anything into it; of an external process:
+	 * memory that only the daemon has */
 	struct client_shm *shm;
 	/* state of an external process (external.h); NULL: it has the shim */
 	struct external *external;
-	/* time of the next check whether it runs another program; 0: its connection is open */
+	/* time of the next check whether the process runs another program, after its connection was
+	 * closed; 0: the connection is open */
 	uint64_t hung_up_ns;
-	/* when another process ended its debug session; 0: never, or already handled */
+	/* when another process ended the client's debug session; 0: never, or already handled */
 	uint64_t lost_ns;
-	/* level at which the client holds itself on command (client_scan.h); NONE: level trap */
+	/* level at which the client holds itself on command (client_scan.h); CLIENT_SHM_LEVEL_NONE:
+	 * level trap, at which the daemon holds the client */
 	enum client_shm_level hold_cmd_level;
 	/* copies of words in `shm`, as of the last scan */
 	uint32_t runtime, generation, teardown_begin, teardown_end;
@@ -178,7 +182,7 @@ struct client {
 	/* The pending hold command is HOLD_CMD_PREPARE, which prepares another level; false: it is
 	 * a suspend or resume that scheduler/core has decided. */
 	bool preparing;
-	/* a scan has evaluated if it can be held; false: the next scan does */
+	/* a scan has evaluated whether the client can be held; false: the next scan evaluates it */
 	bool evaluated;
 	bool hold_cmd_pending; /* a hold command has not been acknowledged yet */
 	bool hold_acked;       /* the client has acknowledged that it holds itself */
@@ -188,9 +192,10 @@ struct client {
 
 	struct executor *executor; /* executor that has its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
-	bool refused;		   /* it cannot be held at its present level, for `reason` */
-	/* shm->teardown_granted must be updated as soon as the client runs (client_release_all());
-	 * release_at: its index in worker->releasing */
+	bool refused;		   /* the client cannot be held at its level; `reason` says why */
+	/* The client waits in a teardown call, so it is in worker->releasing, and
+	 * client_release_all() updates shm->teardown_granted as soon as it runs. release_at: index
+	 * in worker->releasing. */
 	bool wants_release;
 	uint32_t release_at;
 	uint64_t hung_up_wait_ns; /* delay between the check at hung_up_ns and the next */

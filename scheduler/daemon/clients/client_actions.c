@@ -21,8 +21,9 @@ static void set_suspended(struct client *client, bool suspended)
 }
 
 /* Returns true if another driver call of the process may hold the mutex of the process now, so that
- * a suspend would wait for it. Returns true, too, if that is unknown (no shim or an older one), so
- * that the executor measures the wait. A process that suspends itself does not measure. */
+ * a suspend would wait for it. Also returns true if that is unknown (no shim or an older one), so
+ * that the executor measures the wait; not for a process that suspends itself, because it does not
+ * measure the wait. */
 static bool mutex_may_be_held(const struct client *client)
 {
 	bool known = !client->external && client->version == PROTOCOL_VERSION;
@@ -93,7 +94,8 @@ static uint64_t caused_ns(const struct client *client, const struct client *othe
 			if (other->seen[a].gpu_id != client->seen[b].gpu_id)
 				continue;
 			at = suspend ? other->seen[a].active_ns : other->seen[a].idle_ns;
-			/* both clients must be active for a suspend */
+			/* a suspend needs both clients active, so its cause is the later of the two
+			 * begins */
 			if (suspend && client->seen[b].active_ns > at)
 				at = client->seen[b].active_ns;
 			if (at > latest)
@@ -167,7 +169,7 @@ static uint64_t evaluated_ns(struct worker *worker, struct client *client,
 	    (cost->duration_ns <= slow_ns && cost->waited_ns <= slow_ns))
 		return cost->duration_ns;
 	if (client->hold_cmd_level && client->acting_waits) {
-		/* The process suspends itself, and does not measure its wait. */
+		/* The process suspends itself, and does not measure its wait for the mutex. */
 		log_client(&client->log,
 			   "process %d (%s): its suspend took %llu us while other driver calls "
 			   "of the process were in progress; not counted as a slow suspend",
@@ -275,9 +277,10 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 }
 
 /* Returns true if the driver seems to have reset a queue of the client in a successful suspend or
- * ENABLE, because the call took at least UNMAP_LATENCY_NS. A wait for the mutex of the process can
- * take long, too: the wait that was measured just before (waited_ns) must be a small part of the
- * time. (On a busy host any driver call takes some ms.) */
+ * ENABLE, because the call took at least UNMAP_LATENCY_NS. A call can also take long because it
+ * waits for the mutex of the process. So the wait for it that was measured just before (waited_ns)
+ * must be a small part of that time; it is not 0, because on a busy host any driver call takes some
+ * ms. */
 static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 {
 	return cost->duration_ns >= UNMAP_LATENCY_NS &&
@@ -320,7 +323,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	outcome = executor_take(client->executor, &report);
 	if (outcome & EXECUTOR_ATTACHED) {
 		attached(worker, client, now);
-		if (!(outcome & EXECUTOR_ACTED)) /* then the report is about opening the session */
+		if (!(outcome & EXECUTOR_ACTED)) /* so the report is about opening the session */
 			check_reset(worker, client, "the beginning of its debug session",
 				    &report.cost, now);
 	}

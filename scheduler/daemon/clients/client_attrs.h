@@ -6,9 +6,9 @@
  * - the rule of the configuration that matches the client;
  * - a control request (lease.h).
  *
- * A client that requests level observe for itself preempts no other client, whatever a rule
- * sets. It is held if a rule or a control request gives it a priority: by the gate, because its
- * runtime is not enabled.
+ * A client that requests level observe for itself preempts no other client, whatever a rule sets.
+ * It is held if a rule or a control request gives it a priority: at level gate, because its runtime
+ * is not enabled.
  *
  * Threads: the worker's loop only.
  */
@@ -42,9 +42,9 @@ void client_attrs_changed(struct worker *worker, struct client *client);
  */
 bool client_attrs_compare(struct worker *worker, uint64_t end_ns);
 
-/* Applies a new configuration, which is in force now, to each marked client. `again`: also plan to
- * read the attributes of each client again, one client after the other. A changed level takes
- * effect when a process registers the next time. */
+/* Applies a new configuration, which is in force now, to each client that client_attrs_compare()
+ * has marked. `again`: also plan to read the attributes of each client again, one client after the
+ * other. A changed level takes effect when a process registers the next time. */
 void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
 /* Reads again what the rules match (struct proc_attrs: cgroup, executable, groups), if that is due.

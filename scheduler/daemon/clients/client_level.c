@@ -43,7 +43,7 @@ void level_begin(struct client *client, uint32_t wanted)
 	client->level.wanted = wanted <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)wanted
 								: PROTOCOL_LEVEL_AUTO;
 	/* A rule has set level auto for a client that does not give up its own session
-	 * (shim/hold.c). Self is the best level that works for it. */
+	 * (shim/hold.c). Level self is the best level that works for that client. */
 	if (client->level.wanted == PROTOCOL_LEVEL_AUTO &&
 	    client->attrs.level == PROTOCOL_LEVEL_SELF) {
 		client->hold_cmd_level = CLIENT_SHM_LEVEL_SELF;
@@ -112,9 +112,10 @@ static struct client *holder_for(const struct worker *worker, const struct clien
 
 /* ---- change to a lower level ---- */
 
-/* Returns the level to try when trap has failed with `error`. Level self, a session of the client
- * on itself, needs no right to trace. But if the GPU has only one session, the runtime is disabled
- * or the firmware fails, self fails as trap does, so the level is gate. */
+/* Returns the level to try when level trap has failed with `error`. At level self the client opens
+ * a debug session on itself, for which it needs no right to trace. But if the GPU has only one
+ * session, the runtime is disabled or the firmware fails, level self fails as level trap does, so
+ * the level is gate. */
 static enum client_shm_level below_trap(int error)
 {
 	switch (error) {
@@ -175,7 +176,7 @@ static void observe(struct worker *worker, struct client *client)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Records why the present level does not work, appended to the reason why trap failed. */
+/* Records why the present level does not work: appends this to the reason why level trap failed. */
 static void explain(const struct worker *worker, struct client *client, const struct reason *why)
 {
 	struct level *level = &client->level;
@@ -209,12 +210,14 @@ void level_fall(struct worker *worker, struct client *client, const struct reaso
 	level->unjudged = error == -EPERM;
 	if (by_trap && error != -ESRCH)
 		plan_climb(level, now);
-	/* A process without the shim that has queues will not enable its runtime any more. */
+	/* EPROTO: the runtime is not enabled. A process without the shim that already has queues
+	 * will not enable it any more, so level trap is not tried again. */
 	if (level->never_trap || (client->external && error == -EPROTO))
 		level->climb_ns = 0;
 	if (!level_may_change(client) || error == -ESRCH)
 		observe(worker, client);
-	/* The client may be stopped. It keeps its level, and acknowledges when it runs. */
+	/* On a time-out the client may only be stopped (SIGSTOP). It keeps its level, because it
+	 * acknowledges when it runs again. */
 	else if (error == -ETIMEDOUT)
 		leave_level(worker, client, client->hold_cmd_level);
 	else
@@ -236,7 +239,8 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 
 	if (!level_may_change(client) || error == -ETIMEDOUT)
 		return;
-	/* At level self, other errors can also mean that no session is possible. */
+	/* At level self, an error other than ETIME is kept, because it can also mean that no debug
+	 * session is possible. */
 	if (client->hold_cmd_level == CLIENT_SHM_LEVEL_NONE || error == 0 || error == -ETIME)
 		error = -EIO;
 	why.error = error;
@@ -317,8 +321,9 @@ static bool has_work(const struct worker *worker, const struct client *client, u
 	return core_view_client(worker->core, client->id, now, &view) && view.active;
 }
 
-/* Returns true if `client` is the next one to get the session: of the clients that wait for it
- * and have work, the one with the lowest priority, because it will be held most often. */
+/* Returns true if `client` is the next one to get the GPU's only debug session: of the clients that
+ * wait for it and have work, the one with the lowest priority, because it will be held most
+ * often. */
 static bool is_next(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	const struct client *other;
@@ -375,7 +380,7 @@ static bool may_take_session(struct worker *worker, const struct client *client,
 	return false; /* the session becomes free soon */
 }
 
-/* Returns > 0 if trap is likely to work now, 0 if not, and -EINPROGRESS while the answer of
+/* Returns > 0 if level trap is likely to work now, 0 if not, and -EINPROGRESS while the answer of
  * kfdschedd-read is awaited. */
 static int is_usable(struct worker *worker, const struct client *client, uint64_t now)
 {
@@ -461,7 +466,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 }
 
 /* Checks, after EPERM, whether the daemon seems to have the right to trace the client. If it does,
- * the obstacle is another one, and waiting for the right would not help (`unseen`). */
+ * something else prevents tracing, and it does not help to wait for the right (`unseen`). */
 static void evaluate_level(struct client *client)
 {
 	int right = reader_right_has_come(client->peer.pid);

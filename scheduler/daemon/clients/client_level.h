@@ -39,7 +39,8 @@ void level_fall_by(struct worker *worker, struct client *client, enum reason_cod
 		   uint64_t now);
 
 /* Starts the change to a lower level where that is possible, because the core does not suspend the
- * client any more: a suspend failed (`error`) or several in a row were slow (0). */
+ * client any more. `error`: errno of the suspend that failed; 0: several suspends in a row were
+ * slow. */
 void level_failed(struct worker *worker, struct client *client, int error, uint64_t now);
 
 /* Records that the client is at level trap: the daemon has opened a debug session on it. */
@@ -52,7 +53,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 /* Commands the client to prepare its level again, because it has lost what the level needs. */
 void level_again(struct worker *worker, struct client *client);
 
-/* Completes a change of the level, or tries trap again, if that is due. Called in each sweep
+/* Completes a change of the level, or tries level trap again, if that is due. Called in each sweep
  * (loop.c) of the client, between reader_begin() and reader_end(). */
 void level_step(struct worker *worker, struct client *client, uint64_t now);
 
@@ -65,7 +66,8 @@ bool level_is_changing(const struct client *client);
 /* Writes to client->reason why the client has no higher level. Returns false if none is known. */
 bool level_explain(struct client *client);
 
-/* Logs the level and its reason and sends an event, only once until the client reaches trap. */
+/* Logs the level and its reason and sends an event, only once until the client reaches level
+ * trap. */
 void level_log(struct worker *worker, struct client *client);
 
 /* Starts to open a debug session of the daemon on the client. `patient` as in executor_start(). */

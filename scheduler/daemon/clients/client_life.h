@@ -67,8 +67,8 @@ void client_accept(struct worker *worker, const struct admitted *admitted, uint6
  * arrived (reader_replied()). */
 void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
 
-/* Handles that the peer has closed the connection. Ends a command. A workload may still live, so
- * the daemon checks from now on whether it runs another program. */
+/* Handles that the peer has closed the connection. A command ends then. The process of a workload
+ * may still live, so the daemon checks from now on whether it runs another program. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 
 /* Does all that is due for the client. Called in each sweep of the client (loop.c: every 20 ms,

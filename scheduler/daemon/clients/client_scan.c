@@ -46,7 +46,8 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		client->reason = (struct reason){0};
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED) {
-		/* if a rule set level self, its session ended, or its runtime was enabled again */
+		/* a rule has set level self, the client's session has ended, or its runtime was
+		 * enabled again */
 		level_again(worker, client);
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_NEVER) {
 		client_why_never(client, REASON_no_own_session, &why);

@@ -10,10 +10,10 @@
  * Deferred scans are counted in the status (`shm_scans_deferred`). A client that exceeds its own
  * limit, not only that of its user, is named in the log once.
  *
- * Clients that carry out holds themselves: KFDSHIM_LEVEL self, gate or weight, and clients that
- * have fallen to level self or gate (client_level.h). An action of the core becomes a command in
- * the shared memory of the client (HOLD_CMD), and a scan finds its acknowledgement. The daemon
- * opens no debug session on such a process and does not trace it.
+ * Some clients carry out holds themselves: those with KFDSHIM_LEVEL self, gate or weight, and those
+ * that have fallen to level self or gate (client_level.h). For them an action of the core becomes a
+ * command in the shared memory of the client (HOLD_CMD), and a scan finds its acknowledgement. The
+ * daemon opens no debug session on such a process and does not trace it.
  *
  * Threads: the worker's loop only.
  */

@@ -242,8 +242,8 @@ static void read_queues(struct client *client, uint64_t now)
 
 	external->read_ns = now;
 	client->queues_changed = false;
-	/* The sysfs directory of a process disappears with its last descriptor of the device: after
-	 * an exec, or when the process ends. */
+	/* The sysfs directory of a process disappears with its last descriptor of the device (after
+	 * an exec, or when the process ends), so an error means that it has no queues. */
 	external->queue_count = n > 0 ? (uint32_t)n : 0;
 	client->pending = has_compute(external, 0) ? REASON_session_tried : REASON_no_queues_yet;
 	publish(client, now);

@@ -36,8 +36,8 @@ struct sysfs_queue;
 /*
  * Gives process `pid` the priority of a request, 0 to 14, so that it becomes a client. With
  * PRIORITY_UNSET, the process is released and is no client any more. A repeated call with a
- * priority also retries what was refused before. `pidfd` refers to the process, stays the caller's,
- * and was opened before the first run of the caller's code (reader.h).
+ * priority also retries what was refused before. `pidfd` refers to the process. The caller keeps
+ * it, and has opened it before its code ran for the first time (reader.h).
  *
  * Returns 0, or a negative errno with one sentence in `problem`:
  *   an error of target_read();

@@ -142,8 +142,8 @@ static int take_hello(const struct worker *worker, struct client *client)
 	return 0;
 }
 
-/* Handles the hello of a client. If it waits for kfdschedd-read, it runs again from the beginning
- * when the answer has arrived. */
+/* Handles the hello of a client. If it needs an answer of kfdschedd-read, it returns, and runs
+ * again from the beginning when the answer has arrived. */
 static void handle_hello(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct protocol_hello *hello = &client->hello;

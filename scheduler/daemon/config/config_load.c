@@ -33,13 +33,13 @@ enum key_kind {
 	KEY_SHARE,
 	KEY_ADMIN_GROUP,
 	KEY_GRANT,
-	KEY_UIDS, /* KEY_UIDS to KEY_SHIM: enum rule_condition in the order of its bits */
+	KEY_UIDS, /* KEY_UIDS to KEY_SHIM: conditions, in the bit order of enum rule_condition */
 	KEY_GIDS,
 	KEY_CGROUPS,
 	KEY_EXECUTABLES,
 	KEY_CONTAINERS,
 	KEY_SHIM,
-	KEY_PRIORITY, /* KEY_PRIORITY to KEY_SLO: enum rule_effect in the order of its bits */
+	KEY_PRIORITY, /* KEY_PRIORITY to KEY_SLO: effects, in the bit order of enum rule_effect */
 	KEY_LEVEL,
 	KEY_GROUP,
 	KEY_SLO,

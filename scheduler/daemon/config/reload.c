@@ -51,8 +51,9 @@ int landlock_version(void)
 	return version > 0 ? (int)version : 0;
 }
 
-/* Fills *out with the restrictions on all but reading that Landlock version `version` supports; the
- * kernel rejects a ruleset with unknown bits. Returns the size of the struct in that version. */
+/* Fills *out with all restrictions that Landlock version `version` supports, except those on
+ * reading; the kernel rejects a ruleset with unknown bits. Returns the size of the struct in that
+ * version. */
 static size_t all_but_reading(int version, struct ruleset *out)
 {
 	*out = (struct ruleset){.files = FILES_EXECUTE | FILES_WRITE | FILES_FIRST};

@@ -70,7 +70,8 @@ static bool same_owner(const struct executor_tenant *a, const struct executor_te
 	return a->owner == b->owner;
 }
 
-/* Returns true if targets of `a` can be in an executor process of `b` if there is no better one. */
+/* Returns true if targets of tenant `a` can be in an executor process of tenant `b` when no better
+ * process has room. */
 static bool may_share(const struct executor_tenant *a, const struct executor_tenant *b)
 {
 	return is_trusted(a) || !is_trusted(b);
@@ -278,7 +279,7 @@ static void clear(struct executor_process *process)
 		__atomic_store_n(&process->state, EXECUTOR_FREE, __ATOMIC_RELEASE);
 }
 
-/* Frees the slot of an executor, which no process uses any more. */
+/* Frees the slot of an executor; no process uses the slot any more. */
 static void give_back(struct executor *executor)
 {
 	struct executor_process *process = process_of(executor);

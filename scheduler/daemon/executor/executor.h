@@ -74,7 +74,7 @@ void executor_count(uint32_t *processes, uint32_t *stuck);
 
 /*
  * The watchdog starts executor processes when the worker requests them. It ends a process that is
- * stopped, or that has had the same driver call for 10 s (the firmware's own timeout is 9 s).
+ * stopped, or that has been in the same driver call for 10 s (the firmware's own timeout is 9 s).
  * Before the kill, the threads of the process have 200 ms to end their sessions, which resumes
  * their targets. The driver ends the remaining sessions when the last thread has ended.
  *

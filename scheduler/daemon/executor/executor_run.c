@@ -83,8 +83,8 @@ static int futex_wait(uint32_t *word, uint32_t value, const struct timespec *wai
 	return syscall(SYS_futex, word, FUTEX_WAIT, value, wait, NULL, 0) < 0 ? -errno : 0;
 }
 
-/* Returns and clears all pending requests. If there is none, waits for one: without limit if
- * `wait_ns` is negative, otherwise at most `wait_ns`, and then returns 0. */
+/* Returns and clears all pending requests. If there is none, waits for one. If `wait_ns` is not
+ * negative, waits no longer than that, and returns 0 if none has come. */
 static uint32_t wait_request(struct executor *slot, long wait_ns)
 {
 	const struct timespec wait = {.tv_nsec = wait_ns};
@@ -127,7 +127,8 @@ static int suspend(struct executor_target *target, struct kfd_debug_cost *cost)
 {
 	int error = trap_suspend(target->trap, cost);
 
-	/* The runtime was disabled meanwhile; a process without the shim does not announce that. */
+	/* EPERM: the runtime was disabled meanwhile, which a process without the shim does not
+	 * announce. */
 	bool off = error == -EPERM && target->watching;
 	bool gone = error && trap_is_gone(target->trap, error);
 	struct kfd_debug_cost undo;

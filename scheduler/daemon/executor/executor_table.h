@@ -25,7 +25,8 @@ enum executor_request {
 	EXECUTOR_RUNTIME = 1 << 3, /* its session has an event */
 	EXECUTOR_KICK = 1 << 4,	   /* a signal or the end of the target must be handled */
 	EXECUTOR_QUIT = 1 << 5,	   /* end the session, which resumes all queues */
-	/* report new queues of the target as session events, because it does not announce them */
+	/* report new queues as session events, because the target (without the shim) does not
+	 * announce them */
 	EXECUTOR_WATCH = 1 << 6,
 	/* with EXECUTOR_SUSPEND: measure the wait for the target's mutex (trap_measure()) */
 	EXECUTOR_MEASURE = 1 << 7,
@@ -91,7 +92,7 @@ struct executor_process {
 enum executor_slot_state {
 	EXECUTOR_SLOT_FREE,
 	EXECUTOR_SLOT_USED,
-	EXECUTOR_SLOT_LEFT, /* freed by the worker, while its killed process lives */
+	EXECUTOR_SLOT_LEFT, /* freed by the worker; its killed process has not ended yet */
 };
 
 /* One target, and its executor thread. */

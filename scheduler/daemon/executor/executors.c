@@ -13,15 +13,16 @@
 
 #define MS 1000000ull
 #define WORK_MAX_NS (10000 * MS)
-/* minimum number of checks before a call counts as hung: the watchdog may have been stopped */
+/* minimum number of checks before a call counts as hung, because the watchdog may have been
+ * stopped */
 #define WORK_CHECKS 20u
 #define QUIT_NS (200 * MS)     /* time from the request to quit to the kill */
-#define END_MAX_NS (1000 * MS) /* time from the kill to a log message */
+#define END_MAX_NS (1000 * MS) /* a killed process that lives longer is logged */
 
 /* Observation of a slot, to detect a driver call that does not return. */
 struct executor_seen {
 	uint64_t since_ns;	/* when its present work began; 0: it has none */
-	uint32_t turns, checks; /* copy of the slot's `turns`; number of checks since since_ns */
+	uint32_t turns, checks; /* slot's `turns` as last seen; checks since since_ns */
 };
 
 struct child_process {
@@ -153,15 +154,17 @@ static unsigned request_quit(struct executors *executors, uint32_t number)
 
 /*
  * Begins the end of an executor process: requests its threads to end their own sessions;
- * check_process() kills it later. After a kill at once, the driver would end the sessions one after
- * the other. While it waits for the mutex of one target, it holds kfd_processes_srcu, for which the
- * end of each other process waits. So one target could delay all others.
+ * check_process() kills it later. If the process were killed at once, the driver would end the
+ * sessions one after the other. While the driver waits for the mutex of one target, it holds
+ * kfd_processes_srcu, for which the end of each other process waits. So one target could delay all
+ * others.
  */
 static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 {
 	struct child_process *process = &executors->processes[number];
 
-	/* The worker that requested it is gone, so nothing would end its sessions. */
+	/* The worker that requested the process is gone, so nothing would end its debug
+	 * sessions. */
 	if (state_of(executors, number) == EXECUTOR_WANTED && !process->child.pid)
 		set_state(executors, number, EXECUTOR_DIED);
 	if (!process->child.pid || state_of(executors, number) != EXECUTOR_RUNS)

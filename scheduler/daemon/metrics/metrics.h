@@ -21,7 +21,7 @@ void metrics_settle_work(struct worker *worker, struct client *client, uint64_t 
  * is removed, and for each snapshot. */
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now);
 
-/* Counts an action on the client, which has ended: as a suspend, a resume or a failure. */
+/* Counts an ended action on the client: as a suspend, as a resume, or as a failed action. */
 void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed);
 
 /* Adds a latency in ns to the histograms of the client, its nodes and the daemon. */

@@ -8,7 +8,7 @@
  * It accepts connections while there is a snapshot of a running worker. Otherwise a connection
  * waits in the queue of the socket until the watchdog has started the next worker.
  *
- * Shared memory for metrics snapshots, from the worker to the process that serves them ("the
+ * The worker passes metrics snapshots through shared memory to the process that serves them ("the
  * reader", kfdschedd-http). Data flows in one direction only: the reader has mapped the memory
  * read-only and cannot map it writable, because its memfd is sealed and closed. So the worker never
  * reads a word that the reader wrote, even if an attacker takes over the reader.

@@ -35,10 +35,10 @@ struct daemon_event {
 	uint64_t number;  /* counts from 1 in each worker */
 	uint64_t time_us; /* wall time */
 	enum event_kind kind;
-	pid_t pid;     /* the process of the event; of LISTENING: the worker; of POLICY: unused */
-	char comm[16]; /* name of the process */
-	int priority;  /* CAME, PRIORITY; or PRIORITY_UNSET */
-	uid_t uid;     /* CAME */
+	pid_t pid;	   /* process; EVENT_LISTENING: the worker; EVENT_POLICY: unused */
+	char comm[16];	   /* name of the process */
+	int priority;	   /* CAME, PRIORITY; or PRIORITY_UNSET */
+	uid_t uid;	   /* CAME */
 	const char *level; /* LEVEL, SUSPEND, RESUME; static string */
 	/* of SUSPEND and RESUME: the reason, a static string; NULL: unknown */
 	const char *cause;
@@ -366,8 +366,8 @@ static bool gang_leased(const struct worker *worker, const struct client *client
 	return false;
 }
 
-/* Returns a node that both clients use and where the state of `other` is `active`, and sets *since
- * to the time since when; 0: there is none. */
+/* Returns a node that both clients use and where `other` is active (`active`) or idle, and sets
+ * *since to the time when that state of `other` began. Returns 0 if there is no such node. */
 static uint32_t meeting(const struct client *client, const struct client *other, bool active,
 			uint64_t *since)
 {

@@ -265,15 +265,16 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 {
 	struct client *client = worker_workload(worker, from->control.pid, from->control.started);
 
-	/* A process is not registered while it changes its program by exec. */
+	/* Without a client, the process has ended, or it is not registered because it is changing
+	 * its program by exec. */
 	if (client && !from->control.replied)
 		check(worker, from, client, now);
 	else if (!client && poll_now(from->control.pidfd, POLLIN) != 0)
 		client_reply(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
 
-/* Checks only for suspends that were completed in this loop iteration; lease_overdue() handles the
- * rest. */
+/* Replies only to requests whose suspend was completed in this loop iteration. lease_overdue() does
+ * the other checks. */
 void lease_step(struct worker *worker, uint64_t now)
 {
 	struct client *from;

@@ -40,7 +40,7 @@ void lease_suspend(struct worker *worker, struct client *from, struct client *cl
 /* Ends all leases of the workload `client`, as the command `from` requests, and replies. */
 void lease_resume(struct worker *worker, struct client *from, struct client *client, uint64_t now);
 
-/* Applies to a workload that has registered what requests have set for its process. */
+/* Restores, for a workload that has just registered, what requests have set for its process. */
 void lease_restore(struct worker *worker, struct client *client, uint64_t now);
 
 /* Cleans up after a workload or a command that has ended (it is CLIENT_DEAD): ends the lease of the

@@ -37,10 +37,10 @@ struct query {
 	int error;	       /* negative errno for the end of the reply; 0: none */
 	uint32_t slot, serial; /* slot and serial of the process that is described now */
 	bool first;	       /* the list is still empty */
-	/* queue: next queue; unreadable: of a dump, number of queues that cannot be read */
+	/* queue: next queue to describe; unreadable: number of queues that a dump could not read */
 	uint32_t queue, unreadable;
 	uint64_t event, newest;	   /* event: last event written; newest: last event to write */
-	uint64_t retry_ns;	   /* time of the next attempt, if the client had no room */
+	uint64_t retry_ns;	   /* time of the next send(), if the client's socket was full */
 	char *text;		   /* the piece that is being sent */
 	size_t length, room, sent; /* bytes of text; bytes allocated; bytes already sent */
 };

@@ -25,8 +25,8 @@
 
 #define QUERY_OF_USER 8u
 
-/* Starts a reply to `client` (CLIENT_ASKING from now on). `pid`: the process to describe, 0 for
- * all, or one of the values above. */
+/* Starts a reply to `client` (CLIENT_ASKING from now on). `pid`: the process to describe; 0: all;
+ * or QUERY_OF_EVENTS or QUERY_BRIEF. */
 void query_begin(struct worker *worker, struct client *client, int pid);
 
 /* Frees the reply of a client that was CLIENT_ASKING and has ended. */

@@ -23,9 +23,9 @@
 json_t *status_head(const struct worker *worker, uint64_t now_ns);
 
 /* status_client() returns an element of "processes" without its "queues". status_queues() returns
- * the queues, with `dump` those of a dump, in lists of at most STATUS_PIECE: *at is 0 at the first
- * call, and CLIENT_SHM_QUEUES after the last one. Adds the number of queues that cannot be read to
- * *unreadable. */
+ * the queues in lists of at most STATUS_PIECE; if `dump`, in the form of a dump. *at is 0 at the
+ * first call, and CLIENT_SHM_QUEUES after the last one. Adds the number of queues that cannot be
+ * read to *unreadable. */
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
 json_t *status_queues(const struct client *client, bool dump, uint32_t *at, uint32_t *unreadable);
 

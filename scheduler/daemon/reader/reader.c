@@ -111,7 +111,8 @@ void reader_use(int socket, struct reader_state *state, int wake_fd, const struc
 	STAILQ_INIT(&reader.replied);
 	reader.flight = (struct flight){0};
 	memset(reader.alone, 0, sizeof(reader.alone));
-	/* so that answers to an earlier worker do not match a request of this one */
+	/* The first number is the present time, so that no answer to an earlier worker has the
+	 * number of a request of this one. */
 	reader.number = clock_ns();
 }
 
@@ -150,8 +151,8 @@ static bool is_over(const struct alone *alone, uint64_t now)
 	return now >= alone->since_ns + ALONE_NS;
 }
 
-/* Returns a new entry for the costs of reading process `pid`: for its user, or, if that user is
- * trusted, for the process alone. */
+/* Returns a new entry for the costs of reading process `pid`. The entry is for all processes of its
+ * user or, if that user is trusted, for this process only. */
 static struct alone entry_of(pid_t pid, uint64_t now)
 {
 	uid_t uid = peer_uid(pid);
@@ -162,7 +163,7 @@ static struct alone entry_of(pid_t pid, uint64_t now)
 			      .since_ns = now};
 }
 
-/* Returns the present entry for the same user or process as *its, or NULL. */
+/* Returns the entry for the same user or process as *its that is not over yet, or NULL. */
 static struct alone *find(const struct alone *its)
 {
 	for (uint32_t i = 0; i < ALONE; i++) {
@@ -296,7 +297,7 @@ static pid_t process_now(void)
 }
 
 /* Sends the request in flight to kfdschedd-read; if that does not run yet, the socket keeps the
- * request. Returns false if it will not run soon. */
+ * request. Returns false if kfdschedd-read will not run soon. */
 static bool send_flight(pid_t process)
 {
 	reader.flight.process = process;
@@ -332,7 +333,7 @@ static void check_flight(uint64_t now)
 	pid_t process = process_now();
 	char state = process > 0 ? peer_state(process) : '\0';
 
-	reader_receive(); /* first take its answer: after an answer it sleeps, too */
+	reader_receive(); /* first take an answer: kfdschedd-read sleeps after an answer, too */
 	if (!flight->request.number)
 		return;
 	flight->check_ns = now + CHECK_NS;

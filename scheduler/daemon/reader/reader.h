@@ -36,7 +36,7 @@
 
 /* Part of the memory that the worker and the watchdog share. */
 struct reader_state {
-	/* set by the watchdog: pid of kfdschedd-read; 0: not running; -1: not started soon */
+	/* set by the watchdog: pid of kfdschedd-read; 0: not running; -1: will not run soon */
 	pid_t pid;
 	pid_t stuck; /* set by the worker: pid of the process that the watchdog must kill */
 };
@@ -80,7 +80,7 @@ bool reader_waits(void);
 /* Drops all requests and answers of an asker whose code will not run again. */
 void reader_forget(uint64_t asker);
 
-/* Returns true if `error` means that there is no answer, now or yet. */
+/* Returns true if `error` means that there is no answer now (-EAGAIN) or not yet (-EINPROGRESS). */
 static inline bool reader_has_none(int error)
 {
 	return error == -EAGAIN || error == -EINPROGRESS;

@@ -40,7 +40,7 @@ static int check_number(pid_t pid, char *problem, size_t size)
 		snprintf(problem, size, "%d is not a process id", (int)pid);
 		return -EINVAL;
 	}
-	/* all processes of the daemon are children of the watchdog, and so is this one */
+	/* The watchdog is the parent of all processes of the daemon, and of this one. */
 	if (pid == getppid() || proc_status_number(pid, "\nPPid:") == getppid()) {
 		snprintf(problem, size, "process %d is kfdschedd itself", (int)pid);
 		return -EINVAL;
