@@ -15,7 +15,8 @@ static uint32_t highest(uint32_t mask)
 	return mask ? 32u - (uint32_t)__builtin_clz(mask) : 0;
 }
 
-/* Counts one client more (up) or fewer of a priority, and sets or clears its bit in the mask. */
+/* Adds a client to the counts of a priority (up) or removes one, and sets or clears the bit of the
+ * priority in the mask. */
 static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority, bool up)
 {
 	counts[priority] += up ? 1 : -1;

@@ -163,8 +163,8 @@ static bool wants_hold(struct core *core, struct gang *gang, const struct conten
 	return true;
 }
 
-/* Begins a hold. The starvation bound adds up the times of several holds. It begins again at 0 if
- * the gang has run for min_run_ns in all between them. */
+/* Begins a hold. The starvation bound adds up the times of several holds. The sum begins again at 0
+ * if the gang has run for min_run_ns in all between these holds. */
 static void hold(struct core *core, struct gang *gang, uint64_t now)
 {
 	gang->ran_ns += now - gang->running_since;
@@ -266,9 +266,10 @@ static void starve_on(struct core *core, struct core_node *node, uint64_t now)
 	}
 }
 
-/* Releases all gangs that are held on the GPUs of a gang that has reached its starvation bound.
- * That gang disturbs more urgent work when it runs, so the other gangs run in the same span instead
- * of one after the other. A gang with work on several GPUs releases the gangs on all of them. */
+/* Releases all gangs that are held on the GPUs of a gang that has reached its starvation bound. Its
+ * run disturbs more urgent work anyway, so the other gangs run at the same time instead of
+ * disturbing that work one after the other. A gang with work on several GPUs releases the gangs on
+ * all of them. */
 static void starve_beside(struct core *core, const struct gang *gang, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -424,7 +425,7 @@ static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, stru
 		return false;
 	timer_set(core, gang, next);
 	if (gang->held != was_held)
-		gang_queue(core, gang); /* again, to find when the new state ends */
+		gang_queue(core, gang); /* evaluate it again, to find when the new state ends */
 	return true;
 }
 

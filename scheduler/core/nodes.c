@@ -113,8 +113,8 @@ static void gpu_end(struct core *core, struct core_gpu *gpu)
 
 /* ---- nodes ---- */
 
-/* Adds a node entry and returns its index. Counts in it the active clients with other rights that
- * can preempt its clients. */
+/* Adds a node entry and returns its index. Counts in other_rights_prio the active clients of other
+ * node entries that can preempt its clients. */
 static uint32_t node_begin(struct core *core, const struct core_rights *rights, uint32_t gpu)
 {
 	uint32_t at = core->free_node;

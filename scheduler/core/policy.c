@@ -165,8 +165,8 @@ void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint6
 #define BESIDE 4u
 
 /* Returns the hold-over (sched_priv.h). RESUME_QUEUES returns before all queues are on the GPU
- * again, so its measured duration is too short: a resume is taken to last as long as a suspend at
- * least. */
+ * again, so its measured duration is too short. A resume is therefore taken to last at least as
+ * long as a suspend. */
 uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool beside)
 {
 	uint32_t weight = core->config.online_weight * (beside ? BESIDE : 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Policy deadline. A gang is held as soon as the time that is left of a more urgent client's
- * objective is no longer than that client's requests take. */
+/* Policy deadline. A gang is held as soon as a more urgent client needs all the time that is left
+ * of its objective for its request. */
 #include <string.h>
 
 #include "scheduler/core/policy_ops.h"
@@ -62,7 +62,8 @@ static void not_after_dues(const struct core_node *node, const struct gang *gang
 }
 
 /* Returns the time when the gang has to be suspended so that more urgent work on this node meets
- * its objective; 0: at once. This includes clients with other rights that can preempt the gang. */
+ * its objective; 0: at once. Also considers clients of other node entries that can preempt the
+ * gang. */
 static uint64_t first_due(const struct core *core, const struct core_node *node,
 			  const struct gang *gang)
 {

@@ -28,7 +28,7 @@ struct policy_ops {
 	 * contention of gangs of any priority; otherwise the core evaluates only the gangs between
 	 * the old and the new highest active priority. NULL: the policy stores nothing. */
 	bool (*update)(const struct core *core, struct core_node *node);
-	/* A contended gang runs for share_percent of each share window. */
+	/* true: a contended gang runs for share_percent of each share window */
 	bool shares;
 };
 

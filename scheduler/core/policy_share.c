@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Policy share. As strict, but a gang runs for a share of each window in spite of contention. */
+/* Policy share. As policy strict, but a contended gang runs for a share of each window. */
 #include "scheduler/core/policy_ops.h"
 
 /* Returns the gang's time off the GPU in the share window of `now`, in ns. The time from `since` to

@@ -80,7 +80,7 @@
 #define CORE_RETRY_NS 10000000u
 
 /* Number of slow suspends in a row after which a client is exempt from suspension for good, and the
- * time for which it is not suspended after the first one. */
+ * time for which it is not suspended after the first of them. */
 #define CORE_SLOW_MAX 3u
 #define CORE_SLOW_PAUSE_NS 1000000000u
 
@@ -211,13 +211,14 @@ struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id);
  * room, or the priority is out of range. */
 core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now);
 /*
- * Gives the client other rights or another group. All else of it stays, including an action that
- * is in flight. The history of the gang (starvation bound, share, debt, learned costs) follows
- * the client like this:
- *  - if it was alone and stays alone, the gang keeps its history;
- *  - if it leaves a gang to be alone, its new gang gets a copy of that gang's history;
- *  - if it joins a gang, that gang's history counts; but if both were on hold, that gang then
- *    counts as held for at least as long as the client was.
+ * Gives the client other rights or another group. All else of it stays, including an action that is
+ * in flight. The history of the gang (starvation bound, share, debt, learned costs) follows the
+ * client like this:
+ *  - if it is the only client of its gang before and after, the gang keeps its history;
+ *  - if it leaves a gang and is the only client of a new one, the new gang gets a copy of the
+ *    history of the old one;
+ *  - if it joins a gang, the history of the joined gang counts; but if both gangs were on hold, the
+ *    joined gang then counts as held for at least as long as the client was.
  */
 void core_move(struct core *core, core_id client, const struct core_rights *rights, uint32_t group,
 	       uint64_t now);

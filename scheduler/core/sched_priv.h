@@ -82,7 +82,7 @@ struct core_gpu {
 /* A place: a client's entry in the list of a node entry. */
 struct client_node {
 	uint32_t node;		 /* index in core->nodes */
-	uint32_t previous, next; /* places of the same node entry; or none */
+	uint32_t previous, next; /* neighbours in the list of the node entry; or NO_INDEX */
 };
 /* The index by which lists refer to the place core->clients[slot].client_nodes[number]. */
 #define CLIENT_NODE(slot, number) ((slot)*CORE_NODES + (number))
@@ -139,7 +139,7 @@ struct core_client {
 
 /* A gang. */
 struct gang {
-	uint32_t first; /* its first client; NO_INDEX: the gang is free */
+	uint32_t first; /* its first client; NO_INDEX: the entry is free */
 	struct core_rights rights;
 	uint32_t group;	  /* 0: one client without a group */
 	int priority;	  /* the highest of its clients */
@@ -207,7 +207,7 @@ struct core {
 	struct core_node *nodes;      /* [max_clients * CORE_NODES] */
 	struct core_gpu *gpus;	      /* [max_clients * CORE_NODES] */
 	uint64_t passes;	      /* number of times that act_on() (decide.c) was called */
-	uint64_t turns;	  /* number of changes that can change which gang is first in turn */
+	uint64_t turns;	  /* counts the events that can change which gang is first in turn */
 	uint32_t waiting; /* number of gangs with `waits` */
 
 	/* Gangs that the next core_decide() evaluates, in one list for each priority; list
@@ -245,11 +245,11 @@ static inline void not_after(uint64_t *deadline, uint64_t t)
 }
 
 /* Returns when the last lease of the gang's clients ends, in ns, which may be in the past; 0: no
- * client has a lease. decide.c. */
+ * client has a lease. It is in decide.c. */
 uint64_t gang_leased_until(const struct core *core, const struct gang *gang);
 /* Returns true if a client that takes part in the gang cannot be suspended, or is exempt from
  * suspension, so that the gang must not be held. leased: the gang is leased, so clients without a
- * priority take part, too. decide.c. */
+ * priority take part, too. It is in decide.c. */
 bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leased);
 
 /* Updates the counts of the node entries after a change of this client or of another one of its
@@ -323,8 +323,8 @@ static inline struct core_gpu *node_gpu(const struct core *core, const struct co
  * entry of the same GPU. */
 bool node_presses(const struct core_node *node, const struct core_node *other);
 /* Updates other_rights_prio and its counts in `node` after a change in another node entry whose
- * clients can preempt those of `node`. priorities: the bits of `urgent` that changed in the other
- * entry. up: the bits that are set there now. */
+ * clients can preempt those of `node`. priorities: bits of `urgent` that have changed in the other
+ * entry. up: those of them that are set now. */
 void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32_t up);
 /* Returns the number of the client's place for a GPU, which is added if the client has none;
  * -1 if the client uses CORE_NODES other GPUs already. */
@@ -332,7 +332,8 @@ int client_find_node(struct core *core, struct core_client *client, uint32_t gpu
 /* Removes all places of the client, and node entries that no client uses any more. The client must
  * not be counted (client_uncount()). */
 void client_leave_nodes(struct core *core, struct core_client *client);
-/* Ends the hold of a gang and accounts for it; the decision then resumes its clients. decide.c. */
+/* Ends the hold of a gang and accounts for it; the decision then resumes its clients. It is in
+ * decide.c. */
 void gang_release(const struct core *core, struct gang *gang, uint64_t now);
 
 /* ---- workqueue.c ---- */
@@ -340,8 +341,8 @@ void gang_release(const struct core *core, struct gang *gang, uint64_t now);
 /* Queues the gang, so that the next core_decide() evaluates it. */
 void gang_queue(struct core *core, struct gang *gang);
 /* Returns the most urgent queued gang and removes it from its list; NULL: none is queued. The most
- * urgent gang is evaluated first: its resume can make a less urgent gang contended, which must not
- * be resumed just before. */
+ * urgent gang is evaluated first: its resume can make a less urgent gang contended, and that gang
+ * must not be resumed just before. */
 struct gang *gang_dequeue(struct core *core);
 /* Sets the time when the gang is to be queued without an event; CORE_NEVER: none. */
 void timer_set(struct core *core, struct gang *gang, uint64_t at);
@@ -407,8 +408,8 @@ uint64_t share_window_end(const struct core *core, uint64_t now);
 void share_count(const struct core *core, struct gang *gang, uint64_t since, uint64_t now);
 
 /* Records that more urgent work has begun (`urgent`) or ended for the gang. At the begin, learns
- * the length of the gap that is over. At the end, subtracts what the duration of that work adds to
- * the budget from the gang's debt_ns. Does nothing if `urgent` has not changed. */
+ * the length of the gap that is over. At the end, lowers the gang's debt_ns by what the duration of
+ * that work adds to the budget. Does nothing if `urgent` has not changed. */
 void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint64_t now);
 /* Adds the duration of a suspension for more urgent work to the gang's debt_ns, up to a limit. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns);

@@ -81,7 +81,8 @@ static void awake(struct worker *worker)
 	if (worker->client_end > FEW)
 		return;
 	nodes_set_asleep(&worker->nodes, false);
-	/* clients that read `asleep` as 0 do not write their eventfd; scan_few() is for them */
+	/* clients that read `asleep` as 0 do not write their eventfd; scan_few() finds their
+	 * changes */
 	own.published_awake = true;
 }
 
@@ -236,8 +237,8 @@ static void compare_config(struct worker *worker)
 }
 
 /* Takes a new configuration, if there is one, and begins to compare it with the one in force.
- * Matching all clients with all rules takes long, so it is spread over several loop iterations; it
- * is left out if rules and grants are the same. */
+ * Matching all clients with all rules takes long, so it is spread over several loop iterations. The
+ * comparison is left out if rules and grants are the same. */
 static void read_config(struct worker *worker)
 {
 	if (!reload_take(own.reload, &worker->coming_number, &worker->coming))

@@ -93,7 +93,7 @@ static int lock_all(void)
 {
 	if (!is_unlimited())
 		return lock_what_fits();
-	/* The second call does not change what the first call has locked. */
+	/* The second call concerns only later mappings. */
 	if (mlockall(MCL_CURRENT) != 0 || mlockall(MCL_FUTURE | MCL_ONFAULT) != 0)
 		return -errno;
 	return 0;
@@ -116,7 +116,8 @@ void memory_prepare(void)
 
 	spare_us();
 	setrlimit(RLIMIT_MEMLOCK, &none); /* lock_all() checks whether it worked */
-	/* If setrlimit() has failed, this process may still exceed the limit, but no worker can. */
+	/* This process still has its rights, so it may exceed the limit if setrlimit() has failed,
+	 * but no worker can. */
 	if (lock_all() != 0 || !is_unlimited())
 		log_info("not all of the daemon's memory can be locked, so the scheduler is "
 			 "late if the machine swaps: raise the limit of locked memory "

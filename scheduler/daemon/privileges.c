@@ -38,7 +38,8 @@
 #define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
 #endif
 
-/* compares type and number of a request, not the size, because structs of KFD may grow */
+/* Mask for the type and number of an ioctl request. The size is not compared, because structs of
+ * KFD may grow. */
 #define IOCTL_MASK 0xffffu
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \

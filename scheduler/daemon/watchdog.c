@@ -53,7 +53,7 @@ struct watchdog {
 	struct daemon_child http; /* only with a socket for metrics */
 	struct daemon_child reader;
 	struct daemon_child record; /* only with --record */
-	/* connection to kfdschedd-read: [0]: the end of the worker; [1]: that of kfdschedd-read */
+	/* connection between the worker ([0]) and kfdschedd-read ([1]) */
 	int reader_ends[2];
 	int files[FILES]; /* all that children inherit; -1: none */
 	struct executors *executors;
@@ -219,7 +219,7 @@ static void end_record(struct watchdog *w)
 
 /* Returns true if the daemon is to stop, the worker has ended, and its executor processes,
  * kfdschedd-http and kfdschedd-rec have ended, too. Also returns true END_MAX_NS after the end of
- * the worker; the kernel then ends the rest. */
+ * the worker; the kernel then kills those that still run (child.h). */
 static bool have_all_ended(struct watchdog *w, uint64_t now)
 {
 	if (w->worker.pid || !w->stopping_since)

@@ -33,7 +33,7 @@ enum client_phase {
 	/* its hello is being handled, again after each answer of kfdschedd-read (reader.h) */
 	CLIENT_GREETING,
 	CLIENT_SERVED,	/* a workload with shared memory */
-	CLIENT_HOLDING, /* a command that waits for a suspend, or holds one (lease.h) */
+	CLIENT_HOLDING, /* a command that waits for a suspension, or keeps it (lease.h) */
 	CLIENT_READING, /* a command that receives events (events.h) */
 	CLIENT_ASKING,	/* a command that waits for a reply (query.h) */
 	CLIENT_DEAD,	/* freed at the end of the loop iteration */
@@ -68,7 +68,7 @@ struct level {
 	bool unseen;   /* tracing fails for a reason that is not visible from outside */
 	bool unjudged; /* it is still to be determined whether `unseen` is true */
 	bool logged;   /* the level was logged since the client was last at level trap */
-	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
+	/* why it is not at level trap, as trap_attach() returns it; 0: level trap is possible */
 	int error;
 	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
 	uint64_t pause_ns;    /* delay between two attempts, ns */
@@ -174,7 +174,8 @@ struct client {
 	int priority;			/* effective priority (client_attrs.h) */
 	uint32_t slo_us;		/* effective objective; 0: none */
 	char group[PROTOCOL_GROUP_MAX]; /* effective name of the group; may be empty */
-	/* of an external process: its queues may have changed; why it cannot be suspended yet */
+	/* of an external process. queues_changed: its queues may have changed. pending: why it
+	 * cannot be suspended yet. */
 	bool queues_changed;
 	enum reason_code pending;
 	struct log_share log;

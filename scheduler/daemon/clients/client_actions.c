@@ -40,7 +40,8 @@ static bool is_cancelled(struct worker *worker, struct client *client, uint64_t 
 	set_suspended(client, false);
 	client_scan_teardown(worker, client);
 	feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
-	/* begin and end may be equal again by now, so the core must decide again in any case */
+	/* teardown_begin and teardown_end may be equal again by now, so the core must decide again
+	 * in any case */
 	return true;
 }
 
@@ -81,8 +82,8 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	return true;
 }
 
-/* Returns the last time when `other` became active (for a suspend) or idle (for a resume) on a node
- * that the client uses, in ns; 0: it did not. */
+/* Returns the latest time when `other` became active (for a suspend) or idle (for a resume) on a
+ * node that the client uses, in ns; 0: it did not. */
 static uint64_t caused_ns(const struct client *client, const struct client *other, bool suspend)
 {
 	uint64_t latest = 0, at;
@@ -266,8 +267,8 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Lowers the level of a client whose executor was ended. `hung`: because a driver call did not
- * return. */
+/* Lowers the level of a client whose executor was ended. `hung`: it was ended because a driver call
+ * did not return. */
 static void aborted(struct worker *worker, struct client *client, bool hung, uint64_t now)
 {
 	if (hung)

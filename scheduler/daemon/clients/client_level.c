@@ -80,7 +80,7 @@ void level_log(struct worker *worker, struct client *client)
 	client->level.logged = true;
 }
 
-/* ---- the only session of a GPU ---- */
+/* ---- the only debug session of a GPU ---- */
 
 /* Returns true if both clients may use a common node. A client without nodes may use any. */
 static bool share_nodes(const struct client *a, const struct client *b)
@@ -99,7 +99,8 @@ static bool has_session(const struct client *client)
 	return client->executor || client->own_session == CLIENT_SHM_OWN_SESSION;
 }
 
-/* Returns the client that has the only session of a GPU of `client`, or NULL. */
+/* Returns the other client that has the only debug session of a GPU which `client` may use, or
+ * NULL. */
 static struct client *holder_for(const struct worker *worker, const struct client *client)
 {
 	struct client *other;
@@ -358,9 +359,9 @@ static bool stays_idle(const struct worker *worker, struct client *client, uint6
 	return level->idle_ns && now >= level->idle_ns + IDLE_NS;
 }
 
-/* Returns true if the only session of a GPU, which another client had, is free for the client now.
- * If its holder has been idle for long enough, the holder's level is lowered, which frees the
- * session later. */
+/* Returns true if the client can take the only debug session of its GPU, because no other client
+ * has it any more. If a client that has it was idle for long enough, lowers the level of that
+ * client, which frees the session later. */
 static bool may_take_session(struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct client *holder;

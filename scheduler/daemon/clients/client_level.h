@@ -3,20 +3,20 @@
  * The level of each client (how it is held), the reason for the level, and changes.
  *
  * KFDSHIM_LEVEL=auto:
- * - trap where it works;
- * - otherwise self: the client opens a debug session on itself, for which no process needs the
- *   right to trace it, if that can help;
- * - otherwise gate, which always works.
+ * - level trap (the daemon opens a debug session on the client) where it works;
+ * - otherwise level self, if that can help: the client opens a debug session on itself, for which
+ *   no process needs the right to trace it;
+ * - otherwise level gate (the client submits no further packets), which always works.
  *
- * The reason why trap failed is kept, and trap is tried again after 1 s, then 2 s, 4 s, up to 30 s.
- * An obstacle that can be observed from outside (is the process traced?) is checked once a second.
- * After a suspend that failed, or several that were slow, trap is not tried again. With any other
- * KFDSHIM_LEVEL a client has the level that it requested, or is only observed, with the reason;
- * trap is tried again as with auto.
+ * The reason why level trap failed is kept, and level trap is tried again after 1 s, then 2 s, 4 s,
+ * up to 30 s. An obstacle that can be observed from outside (is the process traced?) is checked
+ * once a second. After a suspend that failed, or several that were slow, level trap is not tried
+ * again. With any other KFDSHIM_LEVEL a client has the level that it requested, or is only
+ * observed, with the reason; level trap is tried again as with auto.
  *
- * Some GPUs support one debug session at a time. The first client that uses such a GPU has it. When
- * that client was idle for a second, and no session was moved for two seconds, the session goes to
- * a client that has work.
+ * Some GPUs support one debug session at a time. The first client that uses such a GPU gets it.
+ * When that client was idle for a second, and no session was moved for two seconds, the session
+ * goes to a client that has work.
  *
  * Threads: the worker's loop only.
  */

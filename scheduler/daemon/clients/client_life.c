@@ -62,7 +62,8 @@ void client_why_never(const struct client *client, enum reason_code code, struct
 	uint32_t error = shm_word((const uint32_t *)&client->shm->runtime_errno);
 	char waves[CWSR_WHY];
 
-	/* The daemon finds the reason again, because client shared memory has no room for it. */
+	/* The client knows the reason, but client shared memory has no room for it, so the daemon
+	 * determines it again. */
 	if (error == EOPNOTSUPP && cwsr_is_missing(waves))
 		reason_set(why, REASON_waves_not_saved, 0, -EOPNOTSUPP, "%s", waves);
 	else

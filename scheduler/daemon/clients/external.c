@@ -23,7 +23,8 @@
 #define THREADS_NS 100000000u /* time between two checks of the threads of a suspended process */
 /* at most 1/20 of the time is spent on checks of threads, which take long with very many threads */
 #define THREADS_PART 20u
-/* number of checks in a row that must find no DESTROY_QUEUE before it counts as finished */
+/* number of checks in a row that must find no DESTROY_QUEUE before such a call counts as
+ * finished */
 #define QUIET_READS 2
 
 /* State of an external process. */
@@ -370,7 +371,8 @@ static struct {
 	pid_t *pids;		/* processes to check in the next loop iterations; NULL: none */
 	size_t count, next;
 	int pidfd; /* pidfd of the process that is being checked; -1: none */
-	/* a process that had a priority in an earlier worker could not be read yet */
+	/* a process has not got back the priority that it had in an earlier worker, because it
+	 * could not be read yet */
 	bool unrestored;
 } own = {.pidfd = -1, .unrestored = true};
 

@@ -3,9 +3,10 @@
  * External processes: processes without the shim that use the driver and to which a control request
  * or a rule has given a priority ("tagged" processes). They have no connection to the daemon and
  * announce nothing. Consequences:
- * - Such a process can only be suspended for other processes. Its queues are visible, but not
- *   whether work is in flight. So it counts as active on each node where it has a compute queue,
- *   and never causes the suspension of another process (core_set_victim_only()).
+ * - Such a process is suspended for other processes, but no process is suspended for it. Its queues
+ *   are visible, but not whether work is in flight. So it counts as active on each node where it
+ *   has a compute queue, and never causes the suspension of another process
+ *   (core_set_victim_only()).
  * - Its shared memory (struct client_shm) is private to the daemon, which fills it with what a shim
  *   would write, as far as sysfs, the debug session and /proc show it. All other modules treat it
  *   like any client.

@@ -29,7 +29,7 @@ enum key_kind {
 	KEY_COUNT,	  /* uint32_t, min..max */
 	KEY_PERCENT,	  /* uint32_t, min..max; the text has a percent sign */
 	KEY_YES_NO,	  /* bool */
-	KEY_POLICY,	  /* KEY_POLICY and KEY_SHARE: a field of struct config_node */
+	KEY_POLICY,	  /* KEY_POLICY, KEY_SHARE: stored in a field of struct config_node */
 	KEY_SHARE,
 	KEY_ADMIN_GROUP,
 	KEY_GRANT,

@@ -82,7 +82,7 @@ static bool may_share_of_owner(const struct executor_tenant *a, const struct exe
 	return same_owner(a, b) && may_share(a, b);
 }
 
-/* Adds a target to one of the executor processes whose tenant `fits`: the one with the fewest
+/* Adds a target to an executor process whose tenant `fits`; of several, to the one with the fewest
  * targets. Returns false if there is none. */
 static bool join_one_of(const struct executor_tenant *tenant,
 			bool (*fits)(const struct executor_tenant *a,

@@ -21,8 +21,9 @@
 void executor_use(struct executor_table *table, int want_fd);
 
 /*
- * Starts an executor for process `pid`, which first attaches to it. `started` is the start time as
- * in struct socket_peer. `patient`: try for 2 s, because an earlier debugger may still be ending.
+ * Starts an executor for process `pid`. The executor first attaches to the process (opens a debug
+ * session on it). `started` is the start time as in struct socket_peer. `patient`: try for 2 s,
+ * because an earlier debugger may still be ending.
  *
  * A user that is not trusted can have half of the processes and of the slots, and none of the last
  * sixteenth, which is for root and the daemon's own user. If an owner has half of the processes,

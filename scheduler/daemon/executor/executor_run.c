@@ -44,7 +44,7 @@ static const struct ratelimit_rule stops = {.burst = 100, .period_ns = 1000000};
 struct executor_target {
 	struct executor *slot;
 	struct trap *trap;
-	pid_t pid; /* copy of the pid in the slot, from the start of the thread */
+	pid_t pid; /* copy of slot->pid, made when the thread starts */
 	int pidfd;
 	uint64_t serial; /* identifies the target in events of epoll; 0: not in `targets` */
 	bool watching;	 /* trap_watch_queues() is active */
@@ -154,7 +154,7 @@ static void act(struct executor_target *target, uint32_t requests)
 	report_outcome(target->slot, EXECUTOR_ACTED);
 }
 
-/* Copies the faults that the last queue snapshot has shown to the slot. Each entry is one word, so
+/* Copies to the slot the faults that the last queue snapshot has shown. Each entry is one word, so
  * the worker never reads half of one. */
 static void report_exceptions(struct executor_target *target)
 {

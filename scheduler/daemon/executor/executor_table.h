@@ -122,8 +122,8 @@ struct executor {
 struct executor_table {
 	uint32_t slot_end; /* set by the worker: slots from here on were never used */
 	/* One bit for each slot with an outcome that the worker has not handled yet. Any process
-	 * sets it after the outcome. The worker uses it only to find such slots, so a surplus bit
-	 * does no harm. */
+	 * sets it after the outcome. The worker uses it only to find such slots, so a bit without
+	 * an outcome does no harm. */
 	uint64_t reported[EXECUTOR_SLOTS / 64];
 	struct executor_process processes[EXECUTOR_PROCESSES];
 	struct executor slots[EXECUTOR_SLOTS];

@@ -15,7 +15,8 @@
 
 #define RETRY_NS 20000000u
 #define SNDBUF_BYTES 100000 /* bytes; room for several hundred events */
-/* Up to this number of clients, causes are determined even if no process receives events. */
+/* Up to this number of clients, the cause of each action is determined even if no process receives
+ * events. */
 #define FEW_CLIENTS 64u
 
 enum event_kind {

@@ -120,7 +120,8 @@ bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
 	entry->policy = *policy;
 	set_used(&entry->used, true);
 	/* If the worker is killed before the next line, the old and the new policy are both in the
-	 * table. If it is killed above, the old policy remains, unless the table is full. */
+	 * table. If it is killed while it writes the entry, the old policy remains, unless the
+	 * table is full and the entry is that of the old policy. */
 	if (before && before != entry)
 		set_used(&before->used, false);
 	return true;

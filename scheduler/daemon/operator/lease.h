@@ -4,9 +4,9 @@
  * set the policy of a node. Each request is answered with one sentence, and logged with its sender.
  *
  * A suspension by request (lease.c) always has a lease: a number of seconds, or as long as the
- * command's connection is open. `resume` ends both. A priority by request is in force until the
- * process ends, whatever the process requests itself, or until it is withdrawn. What requests have
- * set survives the worker (saved_state.h), but not the daemon.
+ * command's connection is open. A request to resume ends a lease of either kind. A priority by
+ * request is in force until the process ends, whatever the process requests itself, or until it is
+ * withdrawn. What requests have set survives the worker (saved_state.h), but not the daemon.
  *
  * Threads: the worker's loop only.
  */

@@ -34,7 +34,7 @@ enum query_stage {
 struct query {
 	enum query_stage stage;
 	int pid;	       /* process to describe; 0: all; or QUERY_OF_EVENTS, QUERY_BRIEF */
-	int error;	       /* negative errno for the end of the reply; 0: none */
+	int error;	       /* negative errno that is sent at the end of the reply; 0: none */
 	uint32_t slot, serial; /* slot and serial of the process that is described now */
 	bool first;	       /* the list is still empty */
 	/* queue: next queue to describe; unreadable: number of queues that a dump could not read */
@@ -78,7 +78,7 @@ static void put_text(struct query *query, const char *text)
 }
 
 /* Appends the text of `json` without its first `front` and last `back` characters. Takes the
- * reference. */
+ * caller's reference to `json`. */
 static void put_json(struct query *query, json_t *json, size_t front, size_t back)
 {
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
@@ -99,7 +99,8 @@ static void put_open(struct query *query, json_t *object, const char *next)
 	query->first = true;
 }
 
-/* Appends the elements of `list` to a list that was begun before. Takes the reference. */
+/* Appends the elements of `list` to a list that was begun before. Takes the caller's reference to
+ * `list`. */
 static void put_elements(struct query *query, json_t *list)
 {
 	if (json_array_size(list) == 0) {
@@ -303,7 +304,8 @@ static void forget_text(struct query *query)
 	query->length = query->room = query->sent = 0;
 }
 
-/* Sends the rest of a piece, or makes and sends one more. Other clients are served next. */
+/* Sends the rest of a piece, or makes and sends one more piece. The next call serves another
+ * client. */
 static void serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct query *query = client->query;

@@ -391,7 +391,7 @@ static json_t *shm_nodes_json(const struct client_shm *shm, uint64_t now_ns)
 
 static json_t *shm_event_json(const struct client_shm_event *event, uint64_t now_ns)
 {
-	/* An event of the process as a whole has gpu_id 0 and no queue. */
+	/* An event that concerns the whole process has gpu_id 0 and no queue. */
 	bool of_queue = event->gpu_id != 0;
 
 	return json_pack("{sI so sI ss sI so so so}", "number", (json_int_t)event->number, "age_us",

@@ -163,7 +163,8 @@ static struct alone entry_of(pid_t pid, uint64_t now)
 			      .since_ns = now};
 }
 
-/* Returns the entry for the same user or process as *its that is not over yet, or NULL. */
+/* Returns the entry for the same user or process as *its whose ALONE_NS are not over yet, or
+ * NULL. */
 static struct alone *find(const struct alone *its)
 {
 	for (uint32_t i = 0; i < ALONE; i++) {
@@ -305,8 +306,8 @@ static bool send_flight(pid_t process)
 				    sizeof(reader.flight.request), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
-/* Checks on the request in flight, which has no answer yet. kfdschedd-read is `process`, in the
- * state `state` of /proc. Returns false if there will be no answer. */
+/* Checks on the request in flight, which has no answer yet. `process` is the pid of kfdschedd-read,
+ * `state` its state in /proc. Returns false if there will be no answer. */
 static bool check(struct flight *flight, pid_t process, char state)
 {
 	if (++flight->checks >= QUERY_POLLS || process < 0)
@@ -394,7 +395,8 @@ static struct reader_entry *entry_for(const struct reader_request *request)
 }
 
 /* Returns the result of a request, and its answer in *reply. If there is no answer yet, queues the
- * request and returns -EINPROGRESS; if there will be none, returns -EAGAIN. *reply is then NULL. */
+ * request and returns -EINPROGRESS. If there will be none, returns -EAGAIN. In both cases *reply is
+ * NULL. */
 static int query(enum reader_what what, pid_t pid, pid_t other, const struct reader_reply **reply)
 {
 	const struct reader_request request = {.what = what, .pid = pid, .other = other};

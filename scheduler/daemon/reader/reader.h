@@ -70,8 +70,8 @@ uint64_t reader_replied(void);
  * and reader_end() these functions return -EAGAIN. */
 void reader_begin(uint64_t asker);
 
-/* Marks the end of the code after reader_begin(). Returns true if it waits for an answer; otherwise
- * all its answers are dropped. */
+/* Marks the end of the code after reader_begin(). Returns true if the code waits for an answer.
+ * Otherwise drops all answers of the asker. */
 bool reader_end(void);
 
 /* Returns true if a function has returned -EINPROGRESS since reader_begin(). */

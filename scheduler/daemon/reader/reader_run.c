@@ -196,7 +196,7 @@ static int32_t result_of(const struct reader_request *request, struct reader_rep
 }
 
 /* Receives the newest request; the worker waits for no earlier one any more. Returns the size of
- * the packet; a negative or smaller value than that of a request: there is none. */
+ * the packet. If that is negative or below the size of a request, there is no request. */
 static ssize_t take(int socket, struct reader_request *request)
 {
 	ssize_t n;
