@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Keeps the clients and their gangs, and implements the functions by which the caller reports
- * events. Decisions are made in decide.c. */
+/* Keeps the clients and their gangs (clients held together), and implements the functions by which
+ * the caller reports events. Decisions are made in decide.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -329,7 +329,7 @@ static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
 }
 
 /* Learns what the gang's hold or release has cost, once none of its calls is in flight any more,
- * and adds the cost of a hold for more urgent work to the gang's debt. */
+ * and adds the cost of a hold for more urgent work to the gang's debt (debt_ns). */
 static void calls_ended(const struct core *core, struct gang *gang)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -426,8 +426,8 @@ static bool is_off(const struct core_client *c)
 	return c->state == CORE_SUSPENDED || c->state == CORE_SUSPENDING;
 }
 
-/* Makes a new gang for the client `c`, which leaves the gang `from`. It gets a copy of the history
- * of `from`, and is on hold only if `c` is off the GPU. */
+/* Makes a new gang (clients held together) for the client `c`, which leaves the gang `from`. It
+ * gets a copy of the history of `from`, and is on hold only if `c` is off the GPU. */
 static struct gang *split(struct core *core, const struct core_client *c, const struct gang *from,
 			  uint64_t now)
 {
@@ -475,8 +475,8 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	from = &core->gangs[c->gang];
 	if (from->group == group && same_rights(&from->rights, rights))
 		return;
-	/* Each set of rights has node entries of its own: the client leaves the entries of its old
-	 * rights and enters those of its new ones, on the same GPUs. */
+	/* Each set of rights has node entries (struct core_node) of its own: the client leaves the
+	 * entries of its old rights and enters those of its new ones, on the same GPUs. */
 	client_nodes = c->client_node_count;
 	for (uint32_t i = 0; i < client_nodes; i++)
 		gpu_ids[i] = core->nodes[c->client_nodes[i].node].gpu_id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Keeps the counts of clients in the node entries where they have work. If a count changes, queues
- * the gangs whose contention may have changed. */
+/* Keeps the counts of clients in the node entries (struct core_node) where they have work. If a
+ * count changes, queues the gangs (clients held together) whose contention may have changed. */
 #include "scheduler/core/policy_ops.h"
 
 /* Returns true if the client is on the GPU, or being resumed. */
@@ -26,10 +26,11 @@ static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority
 		*mask &= ~(1u << priority);
 }
 
-/* Queues the gangs on a node entry whose contention may have changed. A gang is contended by work
- * of higher priority, so these are the gangs between the old highest active priority, in the mask
- * `before`, and the present one. update_all: the policy's data of the node has changed as well
- * (policy_ops.update), so all gangs below the higher of the two priorities are queued. */
+/* Queues the gangs on a node entry (struct core_node) whose contention may have changed. A gang is
+ * contended by work of higher priority, so these are the gangs between the old highest active
+ * priority, in the mask `before`, and the present one. update_all: the policy's data of the node
+ * has changed as well (policy_ops.update), so all gangs below the higher of the two priorities are
+ * queued. */
 static void queue_concerned(struct core *core, const struct core_node *node, uint32_t before,
 			    bool update_all)
 {
@@ -68,8 +69,8 @@ void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32
 	}
 }
 
-/* Updates what this node entry adds to the sums of its GPU. The entry counts as urgent if a client
- * has work there with a lower priority than the highest that is active. */
+/* Updates what this node entry (struct core_node) adds to the sums of its GPU. The entry counts as
+ * urgent if a client has work there with a lower priority than the highest that is active. */
 static void node_sum(struct core *core, struct core_node *node)
 {
 	bool urgent = node->working &&
@@ -89,9 +90,9 @@ bool node_policy_update(const struct core *core, struct core_node *node)
 	return ops->update && ops->update(core, node);
 }
 
-/* To be called when `urgent` of the node entry, or a client that it counts, has changed. Queues the
- * gangs whose contention this may change, and updates the other node entries whose clients can be
- * preempted by clients of this one. before: the old value of `urgent`. */
+/* To be called when `urgent` of the node entry (struct core_node), or a client that it counts, has
+ * changed. Queues the gangs whose contention this may change, and updates the other node entries
+ * whose clients can be preempted by clients of this one. before: the old value of `urgent`. */
 static void urgent_changed(struct core *core, struct core_node *node, uint32_t before)
 {
 	bool update_all = node_policy_update(core, node);
@@ -110,8 +111,9 @@ static void urgent_changed(struct core *core, struct core_node *node, uint32_t b
 	}
 }
 
-/* Updates for which places the client is counted, in one word of its node sets: replaces the sets
- * in c->counted by the given ones, and adds or subtracts the difference in the node entries. */
+/* Updates for which places (client_nodes) the client is counted, in one word of its node sets:
+ * replaces the sets in c->counted by the given ones, and adds or subtracts the difference in the
+ * node entries. */
 static void recount(struct core *core, struct core_client *c, int priority, uint32_t word,
 		    uint64_t urgent, uint64_t working, uint64_t absent)
 {
@@ -166,7 +168,7 @@ void gang_objective_changed(struct core *core, const struct gang *gang)
 		}
 }
 
-/* Returns the word of a node set with the bits of all places of the client. */
+/* Returns the word of a node set with the bits of all places (client_nodes) of the client. */
 static uint64_t client_nodes_word(const struct core_client *c, uint32_t word)
 {
 	uint32_t more = c->client_node_count - word * NODE_SET_WORD;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Decides which gangs are held, and which of their clients are suspended or resumed for that. */
+/* Decides which gangs (clients held together) are held, and which of their clients are suspended or
+ * resumed for that. */
 #include <string.h>
 
 #include "scheduler/core/sched_priv.h"
@@ -54,7 +55,7 @@ static bool not_yet(struct core *core, struct gang *gang, uint64_t *next, uint64
 }
 
 /* Returns true if the client takes part in a hold. One without a priority takes part only in an
- * operator's lease. */
+ * operator's lease (suspension by request). */
 static bool takes_part(const struct core_client *c, bool leased)
 {
 	return c->priority >= 0 || leased;
@@ -107,7 +108,7 @@ static bool wants_resume(const struct gang *gang, const struct core_client *c, b
 }
 
 /* Returns true if the hold still keeps a client suspended. It does not if each client is in a
- * teardown call, or has a failed resume that is to be repeated. */
+ * teardown call (core_set_teardown()), or has a failed resume that is to be repeated. */
 static bool holds_any(const struct core *core, const struct gang *gang, bool leased, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
@@ -248,9 +249,10 @@ static void starve(struct core *core, struct gang *gang)
 	gang_queue(core, gang);
 }
 
-/* Releases the gangs on a node entry along with a gang that has reached its starvation bound. With
- * many tenants, some gang may reach its bound at any time. So the gangs here are released in this
- * way at most once in max_suspended_ns, which is as often as their own bounds release them. */
+/* Releases the gangs on a node entry (struct core_node) along with a gang that has reached its
+ * starvation bound. With many tenants, some gang may reach its bound at any time. So the gangs here
+ * are released in this way at most once in max_suspended_ns, which is as often as their own bounds
+ * release them. */
 static void starve_on(struct core *core, struct core_node *node, uint64_t now)
 {
 	if (node->starved_ns && now - node->starved_ns < core->config.max_suspended_ns)
@@ -397,8 +399,8 @@ static bool act_on(struct core *core, struct gang *gang, bool leased, uint64_t n
 	return true;
 }
 
-/* Evaluates one gang and starts the actions that follow. Returns false if there is no room for all
- * of them; the gang has to be evaluated again then. */
+/* Evaluates one gang (clients held together) and starts the actions that follow. Returns false if
+ * there is no room for all of them; the gang has to be evaluated again then. */
 static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, struct actions *out)
 {
 	uint64_t next = CORE_NEVER, until = gang_leased_until(core, gang);

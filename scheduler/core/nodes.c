@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Keeps the GPUs, their node entries with the lists of clients, and the policies of nodes. */
+/* Keeps the GPUs, their node entries (struct core_node) with the lists of clients, and the policies
+ * of nodes. */
 #include "scheduler/core/policy_ops.h"
 
 /* ---- policies of nodes ---- */
@@ -17,8 +18,8 @@ const struct core_policy *node_policy(const struct core *core, const struct core
 	return policy_of(core, node->gpu_id);
 }
 
-/* Updates the policies' data in each node entry, because a policy does not update its data there
- * while another policy is in force. */
+/* Updates the policies' data in each node entry (struct core_node), because a policy does not
+ * update its data there while another policy is in force. */
 static void policies_changed(struct core *core)
 {
 	for (uint32_t i = 0; i < core->node_top; i++)
@@ -113,8 +114,8 @@ static void gpu_end(struct core *core, struct core_gpu *gpu)
 
 /* ---- nodes ---- */
 
-/* Adds a node entry and returns its index. Counts in other_rights_prio the active clients of other
- * node entries that can preempt its clients. */
+/* Adds a node entry (struct core_node) and returns its index. Counts in other_rights_prio the
+ * active clients of other node entries that can preempt its clients. */
 static uint32_t node_begin(struct core *core, const struct core_rights *rights, uint32_t gpu)
 {
 	uint32_t at = core->free_node;
@@ -140,8 +141,8 @@ static uint32_t node_begin(struct core *core, const struct core_rights *rights, 
 	return at;
 }
 
-/* Returns the index of the node entry of these rights on a GPU; adds the GPU and the entry if they
- * do not exist. */
+/* Returns the index of the node entry (struct core_node) of these rights on a GPU; adds the GPU and
+ * the entry if they do not exist. */
 static uint32_t node_for(struct core *core, const struct core_rights *rights, uint32_t gpu_id)
 {
 	uint32_t gpu = gpu_find(core, gpu_id);
@@ -154,7 +155,7 @@ static uint32_t node_for(struct core *core, const struct core_rights *rights, ui
 	return node_begin(core, rights, gpu);
 }
 
-/* Frees a node entry that no client uses any more. */
+/* Frees a node entry (struct core_node) that no client uses any more. */
 static void node_end(struct core *core, struct core_node *node)
 {
 	uint32_t at = (uint32_t)(node - core->nodes);
@@ -181,8 +182,8 @@ static uint32_t slot_of(const struct core *core, const struct core_client *c)
 	return (uint32_t)(c - core->clients);
 }
 
-/* Adds a place for a GPU where the client has none. Returns its number, or -1 if the client has
- * CORE_NODES places. */
+/* Adds a place (struct client_node) for a GPU where the client has none. Returns its number, or -1
+ * if the client has CORE_NODES places. */
 static int node_list_add(struct core *core, struct core_client *c, uint32_t gpu_id)
 {
 	uint32_t at = CLIENT_NODE(slot_of(core, c), c->client_node_count);

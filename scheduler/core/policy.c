@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Evaluates the contention of a gang under the policies of its nodes (policy_NAME.c). Learns the
- * durations of requests and of gaps in more urgent work, and calculates the hold-over. */
+/* Evaluates the contention of a gang (clients held together) under the policies of its nodes
+ * (policy_NAME.c). Learns the durations of requests and of gaps in more urgent work, and calculates
+ * the hold-over (time on hold after the contention). */
 #include "scheduler/core/policy_ops.h"
 
 #define KNOWN 4u /* number of requests after which their duration counts as known */
@@ -106,9 +107,9 @@ static uint64_t overhead_limit_ns(const struct core *core)
 	return OVERHEAD_WINDOW_NS / 100 * (uint64_t)core->config.max_online_overhead;
 }
 
-/* Adds to the gang's debt, but limits it to the budget plus the cost of one suspend. Without the
- * limit, rare requests, which run too briefly to pay off the suspensions that they cause, would
- * make the debt grow to hours of later work. */
+/* Adds to the gang's debt (debt_ns), but limits it to the budget plus the cost of one suspend.
+ * Without the limit, rare requests, which run too briefly to pay off the suspensions that they
+ * cause, would make the debt grow to hours of later work. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 {
 	uint64_t most = overhead_limit_ns(core) + gang->suspend_ns;
@@ -116,8 +117,8 @@ void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 	gang->debt_ns = gang->debt_ns + duration_ns < most ? gang->debt_ns + duration_ns : most;
 }
 
-/* Returns true if the cost of one more suspension would raise the gang's debt above its budget,
- * overhead_limit_ns(). Returns false if no budget is set, or while the gang has no debt. */
+/* Returns true if the cost of one more suspension would raise the gang's debt (debt_ns) above its
+ * budget, overhead_limit_ns(). Returns false if no budget is set, or while the gang has no debt. */
 static bool overhead_is_used_up(const struct core *core, const struct gang *gang)
 {
 	uint64_t used_ns = overhead_limit_ns(core);
@@ -130,8 +131,9 @@ static void pay_off(struct gang *gang, uint64_t ns)
 	gang->debt_ns -= ns < gang->debt_ns ? ns : gang->debt_ns;
 }
 
-/* Records whether the gang missed a gap that has ended. Only a gap in which the learned costs kept
- * the gang on hold counts, not one in which its turn, the budget or a lease kept it there. */
+/* Records whether the gang missed a gap (pause of more urgent work) that has ended. Only a gap in
+ * which the learned costs kept the gang on hold counts, not one in which its turn, the budget or a
+ * lease kept it there. */
 static void missed_learn(const struct core *core, struct gang *gang, uint64_t now)
 {
 	bool missed = gang->held && gang->held_since < gang->urgent_since;

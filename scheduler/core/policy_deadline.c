@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Policy deadline. A gang is held as soon as a more urgent client needs all the time that is left
- * of its objective for its request. */
+/* Policy deadline. A gang (clients held together) is held as soon as a more urgent client needs all
+ * the time that is left of its objective (the time allowed for a request) for its request. */
 #include <string.h>
 
 #include "scheduler/core/policy_ops.h"
@@ -11,10 +11,10 @@ static uint64_t cost_ns(const struct gang *gang)
 	return gang->suspend_ns && gang->resume_ns ? gang->suspend_ns + gang->resume_ns : 0;
 }
 
-/* Returns from when on, at the latest, the client needs the GPU for itself to meet its objective.
- * It may make no progress beside other work, so the whole duration of its request must fit in from
- * then on. The time to suspend the other clients is not subtracted. Returns 0 (at once) if the
- * client has no objective, or if its requests are not known yet or last too long for it. */
+/* Returns from when on, at the latest, the client needs the GPU for itself to meet its objective
+ * (slo_ns). It may make no progress beside other work, so the whole duration of its request must
+ * fit in from then on. The time to suspend the other clients is not subtracted. Returns 0 (at once)
+ * if the client has no objective, or if its requests are not known yet or last too long for it. */
 static uint64_t due_of(const struct core_client *c)
 {
 	uint64_t need = request_ns(c);
@@ -62,8 +62,8 @@ static void not_after_dues(const struct core_node *node, const struct gang *gang
 }
 
 /* Returns the time when the gang has to be suspended so that more urgent work on this node meets
- * its objective; 0: at once. Also considers clients of other node entries that can preempt the
- * gang. */
+ * its objective (slo_ns); 0: at once. Also considers clients of other node entries that can preempt
+ * the gang. */
 static uint64_t first_due(const struct core *core, const struct core_node *node,
 			  const struct gang *gang)
 {

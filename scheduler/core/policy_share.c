@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Policy share. As policy strict, but a contended gang runs for a share of each window. */
+/* Policy share. As policy strict, but a contended gang (clients held together) runs for a share of
+ * each window. */
 #include "scheduler/core/policy_ops.h"
 
 /* Returns the gang's time off the GPU in the share window of `now`, in ns. The time from `since` to

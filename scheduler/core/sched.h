@@ -176,7 +176,7 @@ struct core_view {
 	bool observed;		      /* its gang works beside more urgent work on a node with
 				       policy observe; under strict it would be held */
 	bool blocked_by_member;	      /* its gang is not held, because a client of it cannot be
-				       suspended, or is exempt */
+				       suspended, or is exempt (enum core_exempt) */
 	uint64_t suspends, resumes;   /* succeeded */
 	uint64_t failures;	      /* failed suspends and resumes */
 	uint64_t suspended_ns;	      /* in total, the present suspension included */
@@ -243,7 +243,8 @@ bool core_set_activity(struct core *core, core_id client, uint32_t gpu_id, bool 
 /* Sets whether the client is in a teardown call that a suspension would block. While it is, the
  * client is resumed and not suspended. */
 void core_set_teardown(struct core *core, core_id client, bool teardown);
-/* Holds the client's gang until `until_ns`, contended or not; 0: ends the lease. */
+/* Holds the client's gang (clients held together) until `until_ns`, contended or not; 0: ends the
+ * lease. */
 void core_set_lease(struct core *core, core_id client, uint64_t until_ns);
 /* Reports the end of the action that was in flight. error: 0 or a negative errno. duration_ns:
  * the time that the action took. -ECANCELED: the suspend was never tried, and counts neither as

@@ -59,8 +59,9 @@ struct core_node {
 	uint32_t summed_suspended;
 	bool summed_urgent;
 	/* Kept up to date by policy deadline only (policy_deadline.c). due_ns[p]: from when on, at
-	 * the latest, a client of priority p needs the GPU for itself to meet its objective; the
-	 * time to suspend the others is not subtracted. 0: at once; CORE_NEVER: no such client. */
+	 * the latest, a client of priority p needs the GPU for itself to meet its objective
+	 * (slo_ns); the time to suspend the others is not subtracted. 0: at once; CORE_NEVER: no
+	 * such client. */
 	uint64_t due_ns[CORE_PRIORITIES];
 };
 
@@ -87,7 +88,8 @@ struct client_node {
 /* The index by which lists refer to the place core->clients[slot].client_nodes[number]. */
 #define CLIENT_NODE(slot, number) ((slot)*CORE_NODES + (number))
 
-/* For which of its places a client is counted at present; bit n of a set is client_nodes[n]. */
+/* For which of its places a client is counted at present; bit n of a set is the place
+ * client_nodes[n]. */
 struct node_counts {
 	/* Places where the client is counted in core_node.urgent, .working and .suspended. */
 	struct node_set urgent, working, absent;
@@ -200,7 +202,7 @@ struct core {
 	uint32_t top, gang_top, node_top, gpu_top;
 	uint32_t free_node, free_gpu; /* heads of the lists of entries that are free again */
 	uint32_t chains[GPU_CHAINS];  /* first GPU of each hash chain; or none */
-	uint32_t granted;	      /* number of node entries with rights beyond the tenant */
+	uint32_t granted;	      /* number of node entries whose rights contain grants */
 	uint16_t generation;	      /* upper half of the last core_id */
 	struct core_client *clients;  /* [max_clients] */
 	struct gang *gangs;	      /* [max_clients] */
@@ -248,52 +250,52 @@ static inline void not_after(uint64_t *deadline, uint64_t t)
  * client has a lease. It is in decide.c. */
 uint64_t gang_leased_until(const struct core *core, const struct gang *gang);
 /* Returns true if a client that takes part in the gang cannot be suspended, or is exempt from
- * suspension, so that the gang must not be held. leased: the gang is leased, so clients without a
- * priority take part, too. It is in decide.c. */
+ * suspension, so that the gang must not be held. leased: the gang is leased (suspended by request),
+ * so clients without a priority take part, too. It is in decide.c. */
 bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leased);
 
-/* Updates the counts of the node entries after a change of this client or of another one of its
- * gang, and queues the gangs that the change concerns for the next decision. */
+/* Updates the counts of the node entries (struct core_node) after a change of this client or of
+ * another one of its gang, and queues the gangs that the change concerns for the next decision. */
 void client_recount(struct core *core, struct core_client *client);
-/* Removes the client from all counts of the node entries and clears its activity. The caller has to
- * recount the other clients of its gang. */
+/* Removes the client from all counts of the node entries (struct core_node) and clears its
+ * activity. The caller has to recount the other clients of its gang. */
 void client_uncount(struct core *core, struct core_client *client);
 /* Removes the client from the counts that exist for each priority, before the priority of its gang
  * changes. */
 void client_discount(struct core *core, struct core_client *client);
 /* Updates the counts of the node entries for all clients of a gang, as client_recount() does. */
 void gang_recount(struct core *core, struct gang *gang);
-/* Updates the data that policies store in the node entries where the gang is active, and queues the
- * gangs whose contention this may change. To be called when the gang's active clients or their
- * objectives have changed. */
+/* Updates the data that policies store in the node entries (struct core_node) where the gang is
+ * active, and queues the gangs whose contention this may change. To be called when the gang's
+ * active clients or their objectives have changed. */
 void gang_objective_changed(struct core *core, const struct gang *gang);
-/* Returns the places where the client itself has work, suspended or not. Those where it counts
- * as having work, because its group has, are in client->counted.working. */
+/* Returns the places (client_nodes) where the client itself has work, suspended or not. Those where
+ * it counts as having work, because its group has, are in client->counted.working. */
 static inline const struct node_set *client_working(const struct core_client *client)
 {
 	return client->state == CORE_RUNNING ? &client->active : &client->held;
 }
-/* Returns true if the client preempts less urgent work at present: it has a priority, is active,
- * is on the GPU or being resumed, and is not victim-only. */
+/* Returns true if the client preempts less urgent work at present: it has a priority, is active, is
+ * on the GPU or being resumed, and is not victim-only (core_set_victim_only()). */
 bool client_presses(const struct core_client *client);
-/* Returns how many words of a node set the client's places occupy. */
+/* Returns how many words of a node set the client's places (client_nodes) occupy. */
 static inline uint32_t client_words(const struct core_client *client)
 {
 	return (client->client_node_count + NODE_SET_WORD - 1) / NODE_SET_WORD;
 }
-/* Loops over the places of `client` that are in the set; declares `number`. The body must not
- * contain `break`, because the macro is two nested loops; `return` is fine. */
+/* Loops over the places (client_nodes) of `client` that are in the set; declares `number`. The body
+ * must not contain `break`, because the macro is two nested loops; `return` is fine. */
 #define FOR_CLIENT_NODES(client, set, number)                                                      \
 	for (uint32_t word_ = 0; word_ < client_words(client); word_++)                            \
 		for (uint64_t bits_ = (set)->words[word_], number;                                 \
 		     bits_ &&                                                                      \
 		     (number = word_ * NODE_SET_WORD + (uint32_t)__builtin_ctzll(bits_), true);    \
 		     bits_ &= bits_ - 1)
-/* Returns the policy in force on a node entry: that of its GPU, else the common one. Valid until
- * the next change of policies. */
+/* Returns the policy in force on a node entry (struct core_node): that of its GPU, else the common
+ * one. Valid until the next change of policies. */
 const struct core_policy *node_policy(const struct core *core, const struct core_node *node);
-/* Updates the data that the policy stores in the node entry (policy_ops.update). Returns true if
- * all gangs on this entry have to be evaluated again. */
+/* Updates the data that the policy stores (policy_ops.update) in the node entry (struct core_node).
+ * Returns true if all gangs on this entry have to be evaluated again. */
 bool node_policy_update(const struct core *core, struct core_node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {
@@ -326,11 +328,11 @@ bool node_presses(const struct core_node *node, const struct core_node *other);
  * clients can preempt those of `node`. priorities: bits of `urgent` that have changed in the other
  * entry. up: those of them that are set now. */
 void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32_t up);
-/* Returns the number of the client's place for a GPU, which is added if the client has none;
- * -1 if the client uses CORE_NODES other GPUs already. */
+/* Returns the number of the client's place (struct client_node) for a GPU, which is added if the
+ * client has none; -1 if the client uses CORE_NODES other GPUs already. */
 int client_find_node(struct core *core, struct core_client *client, uint32_t gpu_id);
-/* Removes all places of the client, and node entries that no client uses any more. The client must
- * not be counted (client_uncount()). */
+/* Removes all places (struct client_node) of the client, and node entries (struct core_node) that
+ * no client uses any more. The client must not be counted (client_uncount()). */
 void client_leave_nodes(struct core *core, struct core_client *client);
 /* Ends the hold of a gang and accounts for it; the decision then resumes its clients. It is in
  * decide.c. */
@@ -362,7 +364,7 @@ void client_times(const struct core_client *client, uint64_t now, uint64_t out[C
 
 /* ---- turns.c ---- */
 
-/* Records whether the gang waits for its turn. */
+/* Records whether the gang waits for its turn (turns.c). */
 static inline void gang_set_waits(struct core *core, struct gang *gang, bool waits)
 {
 	core->waiting += (uint32_t)waits - (uint32_t)gang->waits;
@@ -370,11 +372,11 @@ static inline void gang_set_waits(struct core *core, struct gang *gang, bool wai
 }
 
 /* Returns true if another gang of the same priority comes first in turn on a node where this gang
- * has work. The gang must be on hold, uncontended, and past its hold-over. */
+ * has work. The gang must be on hold, uncontended, and past its hold-over (hold_over_ns()). */
 bool others_turn(struct core *core, const struct gang *gang, uint64_t now);
-/* Queues the first of the gangs of this priority that wait for their turn on this node entry, so
- * that the next decision evaluates it. To be called when a client of a gang of this priority has no
- * work there any more. */
+/* Queues the first of the gangs of this priority that wait for their turn on this node entry
+ * (struct core_node), so that the next decision evaluates it. To be called when a client of a gang
+ * of this priority has no work there any more. */
 void turn_ends(struct core *core, const struct core_node *node, int priority);
 
 /* ---- policy.c ---- */
@@ -383,7 +385,7 @@ void turn_ends(struct core *core, const struct core_node *node, int priority);
 struct contention_state {
 	bool contended; /* it has to be held for more urgent work */
 	/* the gang is contended, or would be if it had work on all nodes of its last hold; the
-	 * hold-over is calculated from the gaps in which this is false */
+	 * hold-over (hold_over_ns()) is calculated from the gaps in which this is false */
 	bool urgent;
 	bool observed; /* would be contended under policy strict */
 	/* ns; when it becomes contended, or loses its share, if no event comes before;
@@ -397,12 +399,12 @@ struct contention_state {
 void evaluate_contention(const struct core *core, const struct gang *gang, uint64_t now,
 			 struct contention_state *out);
 
-/* Returns for how long, in ns, the gang can still be held in this share window so that it can run
- * for its share of the window (`percent`) after that. The time that its resume takes counts as
- * held. */
+/* Returns for how long, in ns, the gang can still be held in this share window (policy share) so
+ * that it can run for its share of the window (`percent`) after that. The time that its resume
+ * takes counts as held. */
 uint64_t share_left(const struct core *core, const struct gang *gang, uint32_t percent,
 		    uint64_t now);
-/* Returns when the share window of `now` ends, in ns. */
+/* Returns when the share window (policy share) of `now` ends, in ns. */
 uint64_t share_window_end(const struct core *core, uint64_t now);
 /* Adds the time off the GPU from `since` to `now` to window_off_ns of the present share window. */
 void share_count(const struct core *core, struct gang *gang, uint64_t since, uint64_t now);
@@ -417,8 +419,8 @@ void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns);
  * beside: another gang of the same priority has its turn on the node, so that resuming this one
  * gains less. */
 uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool beside);
-/* Returns when the hold-over ends in the present gap, in ns; this is calculated once for each gap.
- * The gang must be uncontended. */
+/* Returns when the hold-over ends in the present gap in more urgent work, in ns; this is calculated
+ * once for each gap. The gang must be uncontended. */
 uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside);
 
 /* Adds the duration of one request to the mean and deviation that are learned for the client. */

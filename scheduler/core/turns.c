@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * Turns: gangs of one priority that are held for the same work run one at a time in the gaps of
- * that work. Each gang that runs when a gap ends costs one more suspension, for which the work has
- * to wait, and several gangs together hardly get more of the GPU than one of them.
+ * Turns: gangs (clients held together) of one priority that are held for the same work run one at a
+ * time in the gaps of that work. Each gang that runs when a gap ends costs one more suspension, for
+ * which the work has to wait, and several gangs together hardly get more of the GPU than one of
+ * them.
  */
 #include "scheduler/core/sched_priv.h"
 
 /* Returns true if the turn of `a` comes before that of `b`: turns have the order in which the holds
- * began. All gangs that ran are held again when a gap ends, so the first gang is the one that ran
- * longest ago. */
+ * began. All gangs that ran are held again when a gap (pause of more urgent work) ends, so the
+ * first gang is the one that ran longest ago. */
 static bool is_before(const struct gang *a, const struct gang *b)
 {
 	return a->held_since != b->held_since ? a->held_since < b->held_since : a < b;
 }
 
-/* Returns true if the gang, which is on hold, will be resumed in this gap, either now or so soon
- * that to wait for it costs less than the suspension that the wait saves. */
+/* Returns true if the gang, which is on hold, will be resumed in this gap (pause of more urgent
+ * work), either now or so soon that to wait for it costs less than the suspension that the wait
+ * saves. */
 static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t now)
 {
 	struct contention_state outcome;
@@ -26,16 +28,17 @@ static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t
 	evaluate_contention(core, gang, now, &outcome);
 	if (outcome.contended)
 		return false;
-	/* If the gap has just begun, the gang may still count as contended, because it was not
-	 * evaluated yet. */
+	/* If the gap in more urgent work has just begun, the gang may still count as contended,
+	 * because it was not evaluated yet. */
 	over = gang->contended ? now + hold_over_ns(core, gang, false)
 			       : hold_over_end(core, gang, false);
 	return over <= now + gang->suspend_ns;
 }
 
-/* Returns true if other gangs have to wait for the client's gang in this gap. They do not wait for
- * a victim-only client, because it counts as active also without work, nor for a gang that cannot
- * be suspended, because it costs no suspension. */
+/* Returns true if other gangs have to wait for the client's gang in this gap (pause of more urgent
+ * work). They do not wait for a victim-only client (core_set_victim_only()), because it counts as
+ * active also without work, nor for a gang that cannot be suspended, because it costs no
+ * suspension. */
 static bool takes_turn(const struct core *core, const struct core_client *c, struct gang *gang,
 		       uint64_t now)
 {
@@ -64,8 +67,9 @@ static struct gang *find_first(const struct core *core, const struct core_node *
 	return first;
 }
 
-/* Returns the gang of this priority that is first in turn on the node entry; NULL: none. The result
- * is kept until something changes, because many gangs may need it in one decision. */
+/* Returns the gang (clients held together) of this priority that is first in turn on the node entry
+ * (struct core_node); NULL: none. The result is kept until something changes, because many gangs
+ * may need it in one decision. */
 static const struct gang *first_in_turn(const struct core *core, struct core_node *node,
 					int priority, uint64_t now)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Keeps the gangs that the next decision evaluates: those that an event concerns, in lists by
- * priority, and those whose deadline has passed, from a binary heap. */
+/* Keeps the gangs (clients held together) that the next decision evaluates: those that an event
+ * concerns, in lists by priority, and those whose deadline has passed, from a binary heap. */
 #include "scheduler/core/sched_priv.h"
 
 static uint32_t index_of(const struct core *core, const struct gang *gang)

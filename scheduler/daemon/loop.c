@@ -461,7 +461,7 @@ static int open_all(struct worker *worker)
 }
 
 /* Frees what other modules hold for a client that has ended: its deferred scan, its query or
- * subscription to events, and its lease. */
+ * subscription to events, and its lease (suspension by request). */
 static void client_exited(struct worker *worker, struct client *client, enum client_phase before)
 {
 	scan_limit_forget(worker, client);

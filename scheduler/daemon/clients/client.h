@@ -194,9 +194,9 @@ struct client {
 	struct executor *executor; /* executor that has its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
 	bool refused;		   /* the client cannot be held at its level; `reason` says why */
-	/* The client waits in a teardown call, so it is in worker->releasing, and
-	 * client_release_all() updates shm->teardown_granted as soon as it runs. release_at: index
-	 * in worker->releasing. */
+	/* The client waits in a teardown call (one that a suspension would block), so it is in
+	 * worker->releasing, and client_release_all() updates shm->teardown_granted as soon as it
+	 * runs. release_at: index in worker->releasing. */
 	bool wants_release;
 	uint32_t release_at;
 	uint64_t hung_up_wait_ns; /* delay between the check at hung_up_ns and the next */

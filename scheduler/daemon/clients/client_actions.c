@@ -63,7 +63,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		return true;
 	}
 	if (!client->executor) {
-		/* the end of the executor has ended the session, which resumed the process */
+		/* the end of the executor has ended the debug session, which resumed the process */
 		feed_finished(&worker->feed, client->id, 0, 0, now);
 		set_suspended(client, false);
 		return true;
@@ -241,7 +241,7 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
 	events_level(worker, client, true);
-	/* collect the queues that were created since the session began */
+	/* collect the queues that were created since the debug session began */
 	executor_send(client->executor, EXECUTOR_COLLECT);
 }
 
@@ -260,7 +260,7 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (!client->attached || client->refused || worker->stopping || client->level.changing)
 		return;
-	/* Usually the process is ending: the driver ends the session before the pidfd reports
+	/* Usually the process is ending: the driver ends the debug session before the pidfd reports
 	 * the end. Otherwise client_overdue() logs the loss after LOST_NS. */
 	refuse(worker, client);
 	client->lost_ns = now;
@@ -288,9 +288,9 @@ static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 	       cost->waited_ns < cost->duration_ns / MUTEX_PART;
 }
 
-/* Lowers the level if the driver has reset a queue in a successful suspend, or when the session was
- * opened (has_cost_a_queue()): the work of that queue is lost, and suspending the rest of the
- * process does not bring it back. `what` names the call. */
+/* Lowers the level if the driver has reset a queue in a successful suspend, or when the debug
+ * session was opened (has_cost_a_queue()): the work of that queue is lost, and suspending the rest
+ * of the process does not bring it back. `what` names the call. */
 static void check_reset(struct worker *worker, struct client *client, const char *what,
 			const struct kfd_debug_cost *cost, uint64_t now)
 {

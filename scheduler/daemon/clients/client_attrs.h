@@ -49,7 +49,7 @@ void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
 /* Reads again what the rules match (struct proc_attrs: cgroup, executable, groups), if that is due.
  * If it has changed, evaluates the rules again, applies the result and returns true. Called in each
- * sweep (loop.c), between reader_begin() and reader_end(). */
+ * sweep (periodic check, loop.c), between reader_begin() and reader_end(). */
 bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself or

@@ -19,7 +19,7 @@
 #define IDLE_NS (SECOND_NS * 9 / 10)
 #define MOVE_NS (2 * SECOND_NS)
 
-static uint64_t session_moved_ns; /* when a session was last moved between processes */
+static uint64_t session_moved_ns; /* when a debug session was last moved between processes */
 
 /* Returns the level at which a client with KFDSHIM_LEVEL `level` holds itself on command;
  * CLIENT_SHM_LEVEL_NONE: it does not. */
@@ -256,7 +256,7 @@ static void prepare(struct client *client, enum client_shm_level level, uint64_t
 	client_command(client, level, HOLD_CMD_PREPARE, now);
 }
 
-/* Completes a change of the level, once the old session has ended and the client runs. */
+/* Completes a change of the level, once the old debug session has ended and the client runs. */
 static void arrive(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct core_view view;
@@ -427,7 +427,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	}
 	if (client->own_session == CLIENT_SHM_OWN_SESSION) {
-		/* The client must give up its own session first. */
+		/* The client must give up its own debug session first. */
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 		prepare(client, CLIENT_SHM_LEVEL_GATE, now);
 	} else if (client->external ||

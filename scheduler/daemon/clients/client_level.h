@@ -54,7 +54,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 void level_again(struct worker *worker, struct client *client);
 
 /* Completes a change of the level, or tries level trap again, if that is due. Called in each sweep
- * (loop.c) of the client, between reader_begin() and reader_end(). */
+ * (periodic check, loop.c) of the client, between reader_begin() and reader_end(). */
 void level_step(struct worker *worker, struct client *client, uint64_t now);
 
 /* Returns true if the client can have another level than the one that it requested. */
@@ -76,8 +76,8 @@ void client_attach(struct worker *worker, struct client *client, bool patient);
 /* Writes to client->reason why the client is not suspended, if no debug session was tried yet. */
 void client_explain(struct client *client);
 
-/* Opens a session, or updates whether the client can be suspended. Called when the state of its
- * runtime has changed. */
+/* Opens a debug session, or updates whether the client can be suspended. Called when the state of
+ * its runtime has changed. */
 void client_runtime_changed(struct worker *worker, struct client *client);
 
 /* Evaluates again whether the client can be suspended. */

@@ -91,7 +91,7 @@ void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);
 
 /* Marks the queues of an external process to be read again, and updates the state of its runtime.
- * Called when its session has reported an event, or begins to report events. */
+ * Called when its debug session has reported an event, or begins to report events. */
 void client_session_changed(struct client *client);
 
 /* Handles the outcomes of the client's executor, if there are any. */

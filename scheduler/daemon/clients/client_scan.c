@@ -61,8 +61,8 @@ static void set_capability(struct worker *worker, struct client *client)
 	}
 }
 
-/* Handles the acknowledgement of a hold command. `error` and `took_us` come from the client and may
- * have any value. */
+/* Handles the acknowledgement of a hold command (HOLD_CMD). `error` and `took_us` come from the
+ * client and may have any value. */
 static void send_result(struct worker *worker, struct client *client, uint32_t error,
 			uint32_t took_us, uint64_t now)
 {
@@ -98,8 +98,8 @@ static void lost(struct worker *worker, struct client *client, uint32_t error, u
 	level_fall(worker, client, &why, now);
 }
 
-/* Reads from the shared memory the client's own session, its runtime state and its acknowledgement.
- * Returns true if something had changed. */
+/* Reads from the shared memory the client's own debug session, its runtime state and its
+ * acknowledgement. Returns true if something had changed. */
 static bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint32_t own = shm_word(&client->shm->own_session),

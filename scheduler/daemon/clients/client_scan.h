@@ -40,8 +40,8 @@ void scan_late(struct worker *worker, uint64_t now);
 /* Removes a client that has ended from the list of deferred scans. */
 void scan_limit_forget(struct worker *worker, struct client *client);
 
-/* Handles a hold command that was not acknowledged within 1 s. Called in each sweep (loop.c) for a
- * client with hold_cmd_level. */
+/* Handles a hold command (HOLD_CMD) that was not acknowledged within 1 s. Called in each sweep
+ * (periodic check, loop.c) for a client with hold_cmd_level. */
 void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Returns the time at which scan_late() is due; UINT64_MAX if no scan is deferred. */

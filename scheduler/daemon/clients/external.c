@@ -252,7 +252,7 @@ static void read_queues(struct client *client, uint64_t now)
 		client_explain(client);
 }
 
-/* Opens a session as soon as there are compute queues. */
+/* Opens a debug session as soon as there are compute queues. */
 static void start(struct worker *worker, struct client *client)
 {
 	struct reason why;
@@ -306,7 +306,8 @@ static void check_threads(struct worker *worker, struct client *client, uint64_t
 }
 
 /* Removes the saved priority that a request has set: it was meant for the earlier program of the
- * process. A lease is kept, because it is for the process, whatever its program. */
+ * process. A lease (suspension by request) is kept, because it is for the process, whatever its
+ * program. */
 static void forget_request(struct worker *worker, const struct socket_peer *peer)
 {
 	const struct saved_process *known =

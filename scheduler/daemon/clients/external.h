@@ -54,8 +54,9 @@ int external_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char
 /* Returns the name of the rule that gave the process its priority; empty: a request did. */
 const char *external_rule(const struct external *external);
 
-/* Reads the queues of an external process, opens its session and checks its threads, if that is
- * due. Called in each sweep (loop.c), between reader_begin() and reader_end(). */
+/* Reads the queues of an external process, opens its debug session and checks its threads, if that
+ * is due. Called in each sweep (periodic check, loop.c), between reader_begin() and
+ * reader_end(). */
 void external_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Evaluates the rules again for an external process whose attributes may have changed. */

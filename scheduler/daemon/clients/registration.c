@@ -20,7 +20,7 @@
  * doubled each time, from the minimum to the maximum. */
 #define HUNG_UP_MIN_NS 20000000u
 #define HUNG_UP_MAX_NS 1000000000u
-#define LOST_NS 1000000000u /* time for a process to end after its session has ended */
+#define LOST_NS 1000000000u /* time for a process to end after its debug session has ended */
 
 static void refuse(struct worker *worker, struct client *client, int error)
 {

@@ -12,7 +12,8 @@
 #include "scheduler/daemon/log.h"
 
 #define ATTACH_TRIES 100 /* attempts to attach, within 2 s: longer than a debugger takes to end */
-/* limit of executor processes of one tenant that were killed and do not end */
+/* limit of executor processes of one tenant (struct executor_tenant) that were killed and do not
+ * end */
 #define STUCK_MAX 4u
 
 static struct executor_table *table;
@@ -41,7 +42,8 @@ void executor_use(struct executor_table *shared, int fd)
 
 /* ---- processes ---- */
 
-/* Counts one more target of an executor process. Returns false if the process is ending. */
+/* Counts one more target (traced process) of an executor process. Returns false if the process is
+ * ending. */
 static bool join(struct executor_process *process)
 {
 	uint32_t load = __atomic_load_n(&process->load, __ATOMIC_SEQ_CST);
@@ -135,8 +137,8 @@ static bool has_room(const struct executor_tenant *tenant, const struct use *use
 	return is_trusted(tenant) || (use->own < total / 2 && use->all < total - total / 16);
 }
 
-/* Selects an executor process for another target of the tenant. Returns 0; -EBUSY: too many of its
- * processes do not end; -ENOSPC: there is no room. */
+/* Selects an executor process for another target of the tenant (struct executor_tenant). Returns 0;
+ * -EBUSY: too many of its processes do not end; -ENOSPC: there is no room. */
 static int find_process(const struct executor_tenant *tenant, uint32_t *number)
 {
 	static bool logged;
@@ -182,7 +184,8 @@ void executor_count(uint32_t *processes, uint32_t *stuck)
 
 /* ---- targets ---- */
 
-/* Returns a free slot; NULL if there is none, or the tenant's owner has reached its limit. */
+/* Returns a free slot (struct executor); NULL if there is none, or the tenant's owner has reached
+ * its limit. */
 static struct executor *free_slot(const struct executor_tenant *tenant)
 {
 	struct executor *found = NULL;
@@ -279,7 +282,7 @@ static void clear(struct executor_process *process)
 		__atomic_store_n(&process->state, EXECUTOR_FREE, __ATOMIC_RELEASE);
 }
 
-/* Frees the slot of an executor; no process uses the slot any more. */
+/* Frees the slot (struct executor) of an executor; no process uses the slot any more. */
 static void give_back(struct executor *executor)
 {
 	struct executor_process *process = process_of(executor);

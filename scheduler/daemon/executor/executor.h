@@ -61,7 +61,7 @@ struct reason executor_reason(const struct executor *executor);
 bool executor_runtime(const struct executor *executor);
 
 /* Writes to `out` the queues of the target that have a fault, as trap_exceptions() does. They are
- * those in the last queue snapshot of the session, which is taken when it begins and when the
+ * those in the last queue snapshot of the debug session, which is taken when it begins and when the
  * queues of the target change. Returns their number. */
 uint32_t executor_exceptions(const struct executor *executor, uint64_t out[EXECUTOR_EXCEPTIONS]);
 

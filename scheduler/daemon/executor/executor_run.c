@@ -36,11 +36,11 @@
 #define CHECK_MAX_NS 80000000u
 #define BY_PID 1024u /* hash chains; a power of two */
 
-/* Rate limit for handling stops of a target. Each takes CPU time at this process's priority, and
- * a target can send itself signals without end. */
+/* Rate limit for handling stops of a target (traced process). Each takes CPU time at this process's
+ * priority, and a target can send itself signals without end. */
 static const struct ratelimit_rule stops = {.burst = 100, .period_ns = 1000000};
 
-/* A target and its debug session, used by its thread. */
+/* A target (the process that is traced) and its debug session, used by its thread. */
 struct executor_target {
 	struct executor *slot;
 	struct trap *trap;
@@ -109,7 +109,8 @@ static void report_outcome(struct executor *slot, uint32_t outcome)
 	(void)!write(done_fd, &one, sizeof(one));
 }
 
-/* Marks that work on a target begins. The watchdog limits the time until end_work(). */
+/* Marks that work on a target (traced process) begins. The watchdog limits the time until
+ * end_work(). */
 static void begin_work(struct executor *slot)
 {
 	__atomic_store_n(&slot->busy, 1, __ATOMIC_RELEASE);
@@ -260,8 +261,8 @@ static bool carry_out(struct executor_target *target, uint32_t requests)
 	return false;
 }
 
-/* Returns the time in ns until the rate limit allows a stop of the target to be handled; -1: it is
- * not stopped. */
+/* Returns the time in ns until the rate limit allows a stop (by a signal) of the target to be
+ * handled; -1: it is not stopped. */
 static long until_stop(const struct executor_target *target)
 {
 	uint64_t now = clock_ns();
@@ -332,7 +333,7 @@ static void *run(void *arg)
 
 	slot->error = error;
 	if (error == 0) {
-		slot->runtime = 1; /* a session is only opened on an enabled runtime */
+		slot->runtime = 1; /* a debug session is only opened on an enabled runtime */
 		report_outcome(slot, EXECUTOR_ATTACHED);
 		add(target);
 		watch_session(target);
@@ -380,7 +381,7 @@ static int begin(struct executor *slot)
 	return error;
 }
 
-/* Starts a thread for each new slot of this process. */
+/* Starts a thread for each new slot (struct executor) of this process. */
 static void take_new(struct executor_table *table, uint32_t number)
 {
 	uint32_t end = __atomic_load_n(&table->slot_end, __ATOMIC_ACQUIRE);
@@ -520,7 +521,8 @@ static int begin_events(void)
 	return start_thread(wait_for_events, NULL);
 }
 
-/* Returns true if the process has no target, so that it must end; it then accepts no new target. */
+/* Returns true if the process has no target (traced process), so that it must end; it then accepts
+ * no new target. */
 static bool leaves(void)
 {
 	uint32_t none = 0;

@@ -19,7 +19,7 @@
 #define QUIT_NS (200 * MS)     /* time from the request to quit to the kill */
 #define END_MAX_NS (1000 * MS) /* a killed process that lives longer is logged */
 
-/* Observation of a slot, to detect a driver call that does not return. */
+/* Observation of a slot (struct executor), to detect a driver call that does not return. */
 struct executor_seen {
 	uint64_t since_ns;	/* when its present work began; 0: it has none */
 	uint32_t turns, checks; /* slot's `turns` as last seen; checks since since_ns */
@@ -128,14 +128,14 @@ static void kill_one(struct executors *executors, uint32_t number, uint64_t now)
 	set_state(executors, number, EXECUTOR_KILLED);
 }
 
-/* Returns true if the slot is used. The acquire load makes visible what the worker wrote to it
- * before. */
+/* Returns true if the slot (struct executor) is used. The acquire load makes visible what the
+ * worker wrote to it before. */
 static bool is_used(const struct executor *slot)
 {
 	return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == EXECUTOR_SLOT_USED;
 }
 
-/* Requests each thread of an executor process to end its session. Returns their number. */
+/* Requests each thread of an executor process to end its debug session. Returns their number. */
 static unsigned request_quit(struct executors *executors, uint32_t number)
 {
 	struct executor_table *table = executors->table;

@@ -26,7 +26,8 @@
  * of its user; or an error of the socket. */
 int events_subscribe(struct worker *worker, struct client *client);
 
-/* Reports lost events to a reader, in each sweep (loop.c). Returns true if none is left. */
+/* Reports lost events to a reader, in each sweep (periodic check, loop.c). Returns true if none is
+ * left. */
 bool events_overdue(struct client *client);
 
 /* Subtracts one from the number of readers, because a reader has ended. */

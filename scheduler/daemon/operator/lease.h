@@ -37,7 +37,8 @@ bool lease_save_priority(struct worker *worker, struct client *from, const struc
 void lease_suspend(struct worker *worker, struct client *from, struct client *client,
 		   uint32_t lease_s, uint64_t now);
 
-/* Ends all leases of the workload `client`, as the command `from` requests, and replies. */
+/* Ends all leases (suspensions by request) of the workload `client`, as the command `from`
+ * requests, and replies. */
 void lease_resume(struct worker *worker, struct client *from, struct client *client, uint64_t now);
 
 /* Restores, for a workload that has just registered, what requests have set for its process. */
@@ -50,8 +51,8 @@ void lease_gone(struct worker *worker, struct client *client);
 /* Replies to suspend requests that have taken effect. Called in each loop iteration. */
 void lease_step(struct worker *worker, uint64_t now);
 
-/* Ends a lease whose time is over, and replies to a suspend request whose target is suspended or
- * has ended. Called in each sweep (loop.c). */
+/* Ends a lease (suspension by request) whose time is over, and replies to a suspend request whose
+ * target is suspended or has ended. Called in each sweep (periodic check, loop.c). */
 void lease_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

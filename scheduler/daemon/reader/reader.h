@@ -58,8 +58,8 @@ void reader_step(uint64_t now);
  * UINT64_MAX: none; 0: at once. */
 uint64_t reader_next(void);
 
-/* Returns the next `asker` whose code must be run again, because an answer for it has arrived;
- * 0: no further one. */
+/* Returns the next `asker` (reader_begin()) whose code must be run again, because an answer for it
+ * has arrived; 0: no further one. */
 uint64_t reader_replied(void);
 
 /* the `asker` (see reader_begin()) of external_rules_check() */
@@ -77,7 +77,8 @@ bool reader_end(void);
 /* Returns true if a function has returned -EINPROGRESS since reader_begin(). */
 bool reader_waits(void);
 
-/* Drops all requests and answers of an asker whose code will not run again. */
+/* Drops all requests and answers of an asker (code that waits for answers) whose code will not run
+ * again. */
 void reader_forget(uint64_t asker);
 
 /* Returns true if `error` means that there is no answer now (-EAGAIN) or not yet (-EINPROGRESS). */
