@@ -118,7 +118,8 @@ static bool holds_any(const struct core *core, const struct gang *gang, bool lea
 	return false;
 }
 
-/* Returns true if a suspend is in flight. The decision to release waits for its end. */
+/* Returns true if a suspend is in flight. The decision to release the gang waits for the end of the
+ * suspend. */
 static bool is_being_suspended(const struct core *core, const struct gang *gang)
 {
 	FOR_CLIENTS (core, gang, c)

@@ -139,7 +139,7 @@ static void decide(struct worker *worker)
 	nodes_publish(&worker->nodes, worker->core);
 }
 
-/* Handles the outcomes of one executor. Callback of executor_collect(). */
+/* Handles the outcomes (enum executor_outcome) of one executor. Callback of executor_collect(). */
 static void executor_reported(uint32_t number, void *context)
 {
 	struct worker *worker = context;

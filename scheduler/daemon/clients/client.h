@@ -88,7 +88,8 @@ struct control {
 	bool leased;	   /* a request holds it suspended now */
 	uint64_t lease_ns; /* end of a lease of limited duration, CLOCK_MONOTONIC ns; 0: none */
 
-	/* fields of a command, for the target of its request; valid until the request has ended */
+	/* fields of a command (connection with a request), for the target of the request; valid
+	 * until the request has ended */
 	int pidfd; /* pidfd of the target; -1: none */
 	pid_t pid;
 	uint64_t started, queried_ns; /* start time of the target; when the suspend was requested */
@@ -98,8 +99,8 @@ struct control {
 
 /* State of events.c. */
 struct pending_event {
-	/* of a workload: reason of its action in flight (NULL: not determined), the process that
-	 * caused it (0: none), and the node */
+	/* of a workload: why its action in flight was decided (NULL: not determined), the process
+	 * that caused it (0: none), and the node of that process */
 	const char *reason;
 	int cause_pid;
 	uint32_t cause_gpu_id;
@@ -203,7 +204,7 @@ struct client {
 	struct reason reason;	  /* why it cannot be suspended; may be empty */
 
 	bool acting_prompt;  /* core_action.prompt of the action in flight */
-	enum core_op acting; /* the action in flight, or the last one */
+	enum core_op acting; /* the action in flight, or the one that ended last */
 	bool acting_waits;   /* mutex_may_be_held() when that action began */
 	uint64_t cause_ns;   /* when the cause of the action happened; 0: unknown */
 

@@ -27,11 +27,11 @@ void client_attrs_init(struct worker *worker, struct client *client,
  * client. */
 void client_attrs_slot(struct worker *worker, const struct client *client, uint64_t now);
 
-/* Returns the effective priority by rule or by the client's own value, without control requests. */
+/* Returns the priority that the rule or the client itself sets, without control requests. */
 int client_attrs_priority(const struct client *client);
 
-/* Updates the effective priority and SLO when the values that the client requests may have changed.
- * A priority that a control request has set is not changed. */
+/* Updates the effective priority and SLO (those in force) when the values that the client requests
+ * may have changed. A priority that a control request has set is not changed. */
 void client_attrs_changed(struct worker *worker, struct client *client);
 
 /*
@@ -52,8 +52,8 @@ void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
  * sweep (periodic check, loop.c), between reader_begin() and reader_end(). */
 bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
-/* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself or
- * its rule has requested it. */
+/* Sets the effective priority (the one in force). `by` is the command that requested it; NULL: the
+ * workload itself or its rule has requested it. */
 void client_set_priority(struct worker *worker, struct client *client, int priority,
 			 const struct client *by);
 

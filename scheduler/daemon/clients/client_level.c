@@ -211,8 +211,8 @@ void level_fall(struct worker *worker, struct client *client, const struct reaso
 	level->unjudged = error == -EPERM;
 	if (by_trap && error != -ESRCH)
 		plan_climb(level, now);
-	/* EPROTO: the runtime is not enabled. A process without the shim that already has queues
-	 * will not enable it any more, so level trap is not tried again. */
+	/* EPROTO: the runtime is not enabled (RUNTIME_ENABLE). A process without the shim that
+	 * already has queues will not enable it any more, so level trap is not tried again. */
 	if (level->never_trap || (client->external && error == -EPROTO))
 		level->climb_ns = 0;
 	if (!level_may_change(client) || error == -ESRCH)
@@ -248,8 +248,8 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 	level_fall(worker, client, &why, now);
 }
 
-/* Commands the client to prepare `level`. When it acknowledges, level_prepared() is called; a
- * client that is stopped by a debugger acknowledges later. */
+/* Commands the client to prepare `level` (HOLD_CMD_PREPARE). When it acknowledges, level_prepared()
+ * is called; a client that is stopped by a debugger acknowledges later. */
 static void prepare(struct client *client, enum client_shm_level level, uint64_t now)
 {
 	client->preparing = true;
@@ -442,7 +442,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 
 	if (level->changing || client->refused || worker->stopping)
 		return;
-	/* the client was prepared for an attempt to reach level trap */
+	/* the client was prepared (HOLD_CMD_PREPARE) for an attempt to reach level trap */
 	if (HOLD_CMD_LEVEL(client->hold_cmd) != (uint32_t)client->hold_cmd_level) {
 		client->own_session = shm_word(&client->shm->own_session);
 		if (!error && client->own_session == CLIENT_SHM_OWN_NONE)

@@ -50,7 +50,8 @@ void level_risen(struct client *client, uint64_t now);
  * to with `error`. */
 void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now);
 
-/* Commands the client to prepare its level again, because it has lost what the level needs. */
+/* Commands the client to prepare its level again (HOLD_CMD_PREPARE), because it has lost what the
+ * level needs. */
 void level_again(struct worker *worker, struct client *client);
 
 /* Completes a change of the level, or tries level trap again, if that is due. Called in each sweep
@@ -77,7 +78,7 @@ void client_attach(struct worker *worker, struct client *client, bool patient);
 void client_explain(struct client *client);
 
 /* Opens a debug session, or updates whether the client can be suspended. Called when the state of
- * its runtime has changed. */
+ * its runtime (RUNTIME_ENABLE) has changed. */
 void client_runtime_changed(struct worker *worker, struct client *client);
 
 /* Evaluates again whether the client can be suspended. */

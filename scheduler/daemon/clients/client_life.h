@@ -30,8 +30,8 @@ void client_why_never(const struct client *client, enum reason_code code, struct
  * event. */
 void client_cannot(struct worker *worker, struct client *client, const struct reason *why);
 
-/* Sends a reply to a command: 0 or a negative errno, and a sentence. client_reply() also ends the
- * command. */
+/* Sends a reply to a command (connection with a request): 0 or a negative errno, and a sentence.
+ * client_reply() also ends the command. */
 void client_send_status(struct client *client, int status, const char *text);
 void client_reply(struct worker *worker, struct client *client, int status, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -67,8 +67,9 @@ void client_accept(struct worker *worker, const struct admitted *admitted, uint6
  * arrived (reader_replied()). */
 void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
 
-/* Handles that the peer has closed the connection. A command ends then. The process of a workload
- * may still live, so the daemon checks from now on whether it runs another program. */
+/* Handles that the peer has closed the connection. A command (connection with a request) ends then.
+ * The process of a workload may still live, so the daemon checks from now on whether it runs
+ * another program. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 
 /* Does all that is due for the client. Called in each sweep of the client (loop.c: every 20 ms,
@@ -94,7 +95,7 @@ void client_acted(struct worker *worker, struct client *client,
  * Called when its debug session has reported an event, or begins to report events. */
 void client_session_changed(struct client *client);
 
-/* Handles the outcomes of the client's executor, if there are any. */
+/* Handles the outcomes (enum executor_outcome) of the client's executor, if there are any. */
 void client_outcome(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

@@ -13,8 +13,8 @@
 #include "scheduler/daemon/operator/events.h"
 
 #define LATE_NS 200000u
-/* A thread of a client needs milliseconds to acknowledge on a busy host. A client that needs
- * this long is stopped, or does not follow commands. */
+/* A thread of a client needs milliseconds to acknowledge a hold command on a busy host. A client
+ * that needs this long is stopped, or does not follow commands. */
 #define REPLY_NS 1000000000u
 
 static const struct ratelimit_rule client_rule = {.burst = 100, .period_ns = LATE_NS};
@@ -99,7 +99,7 @@ static void lost(struct worker *worker, struct client *client, uint32_t error, u
 }
 
 /* Reads from the shared memory the client's own debug session, its runtime state and its
- * acknowledgement. Returns true if something had changed. */
+ * acknowledgement of the hold command. Returns true if something had changed. */
 static bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint32_t own = shm_word(&client->shm->own_session),
@@ -129,7 +129,8 @@ void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now
 {
 	if (!client->hold_cmd_pending || client->preparing || now < client->hold_cmd_ns + REPLY_NS)
 		return;
-	/* The daemon itself may have been stopped: check the acknowledgement again. */
+	/* The daemon itself may have been stopped: check the acknowledgement of the hold command
+	 * again. */
 	if (shm_word(&client->shm->hold_cmd_done) == client->hold_cmd)
 		return;
 	/* Count a release as done: the client will read the command, and its hold also ends if the

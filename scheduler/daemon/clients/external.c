@@ -261,8 +261,8 @@ static void start(struct worker *worker, struct client *client)
 	if (client->executor || client->refused || worker->stopping ||
 	    client->priority == PRIORITY_UNSET || !has_compute(client->external, 0))
 		return;
-	/* If the process has the shim, its agent was loaded after the process had been tagged, and
-	 * could not register with the daemon. */
+	/* If the process has the shim, its agent was loaded after the process had been tagged (had
+	 * got a priority), and could not register with the daemon. */
 	shim = reader_has_shim(client->peer.pid);
 	if (reader_has_none(shim))
 		return;

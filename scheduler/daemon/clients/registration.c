@@ -16,8 +16,8 @@
 #include "scheduler/daemon/operator/query.h"
 #include "scheduler/daemon/reader/reader.h"
 
-/* Delay between two checks whether a workload with a closed connection runs another program;
- * doubled each time, from the minimum to the maximum. */
+/* Delay between two checks whether the process of a workload with a closed connection runs another
+ * program; doubled each time, from the minimum to the maximum. */
 #define HUNG_UP_MIN_NS 20000000u
 #define HUNG_UP_MAX_NS 1000000000u
 #define LOST_NS 1000000000u /* time for a process to end after its debug session has ended */
@@ -52,7 +52,8 @@ static int send_welcome(struct worker *worker, struct client *client, int shm_fd
 	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 }
 
-/* Creates shared memory for a workload and sends the welcome. Returns 0 or a negative errno. */
+/* Creates shared memory for a workload (process with the shim) and sends the welcome. Returns 0 or
+ * a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	int shm_fd = client_shm_create(protocol_client_shm(client->version), &client->shm), error;
@@ -124,8 +125,8 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	lease_restore(worker, client, now);
 }
 
-/* Checks the hello of a workload and stores what it requests for itself. Returns 0; -EINVAL: a
- * value is not allowed; -ESHUTDOWN: the daemon is ending. */
+/* Checks the hello of a workload (process with the shim) and stores what it requests for itself.
+ * Returns 0; -EINVAL: a value is not allowed; -ESHUTDOWN: the daemon is ending. */
 static int take_hello(const struct worker *worker, struct client *client)
 {
 	const struct protocol_hello *hello = &client->hello;

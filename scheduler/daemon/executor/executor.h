@@ -45,8 +45,8 @@ void executor_send(struct executor *executor, uint32_t requests);
 uint32_t executor_number(const struct executor *executor);
 
 /* Marks the executors whose process has ended or was killed as EXECUTOR_ABORTED, and calls
- * `on_report` with the number of each executor that may have an outcome since the last call. Called
- * when done_fd was written. */
+ * `on_report` with the number of each executor that may have an outcome (enum executor_outcome)
+ * since the last call. Called when done_fd was written. */
 void executor_collect(void (*on_report)(uint32_t number, void *context), void *context);
 
 /* Returns the outcomes (enum executor_outcome) and clears them. With EXECUTOR_ACTED, *report is the
@@ -57,12 +57,13 @@ uint32_t executor_take(struct executor *executor, struct executor_report *report
 /* Returns the reason for EXECUTOR_REFUSED; its error is the result of trap_attach(). */
 struct reason executor_reason(const struct executor *executor);
 
-/* Returns true if the target's runtime is enabled, as events of the session have reported. */
+/* Returns true if the target's runtime is enabled (RUNTIME_ENABLE), as events of the session have
+ * reported. */
 bool executor_runtime(const struct executor *executor);
 
 /* Writes to `out` the queues of the target that have a fault, as trap_exceptions() does. They are
- * those in the last queue snapshot of the debug session, which is taken when it begins and when the
- * queues of the target change. Returns their number. */
+ * those in the last queue snapshot (the driver's list of the queues) of the debug session, which is
+ * taken when it begins and when the queues of the target change. Returns their number. */
 uint32_t executor_exceptions(const struct executor *executor, uint64_t out[EXECUTOR_EXCEPTIONS]);
 
 /* Frees an executor after EXECUTOR_ENDED. */

@@ -155,8 +155,8 @@ static void act(struct executor_target *target, uint32_t requests)
 	report_outcome(target->slot, EXECUTOR_ACTED);
 }
 
-/* Copies to the slot the faults that the last queue snapshot has shown. Each entry is one word, so
- * the worker never reads half of one. */
+/* Copies to the slot the faults that the last queue snapshot (the driver's list of the queues) has
+ * shown. Each entry is one word, so the worker never reads half of one. */
 static void report_exceptions(struct executor_target *target)
 {
 	uint64_t found[EXECUTOR_EXCEPTIONS] = {0};

@@ -18,7 +18,7 @@
 /* Counts the time in which the client had work, up to `now`. Called before its activity changes. */
 void metrics_settle_work(struct worker *worker, struct client *client, uint64_t now);
 /* Counts all times of a client up to `now`. Called before the client has a further node, before it
- * is removed, and for each snapshot. */
+ * is removed, and for each snapshot (metrics_publish()). */
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now);
 
 /* Counts an ended action on the client: as a suspend, as a resume, or as a failed action. */
@@ -28,7 +28,8 @@ void metrics_acted(struct worker *worker, struct client *client, bool suspend, b
 void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
 		     uint64_t ns);
 
-/* Makes a new snapshot, once a second, if metrics are served. Called in each loop iteration. */
+/* Makes a new snapshot of the metrics, once a second, if metrics are served. Called in each loop
+ * iteration. */
 void metrics_publish(struct worker *worker, uint64_t now);
 
 #endif

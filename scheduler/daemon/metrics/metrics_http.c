@@ -169,8 +169,8 @@ void metrics_http_use(int socket)
 	listener = socket;
 }
 
-/* Copies the last snapshot and adds the counters of this process. Returns false if there is no
- * snapshot. */
+/* Copies the last snapshot of the metrics and adds the counters of this process. Returns false if
+ * there is no snapshot. */
 static bool latest(struct metrics_snapshot *out)
 {
 	const struct metrics_reader *own = metrics_share_counts();

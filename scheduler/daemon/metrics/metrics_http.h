@@ -63,7 +63,8 @@ struct metrics_reader {
  * errno. If it is not called, the functions below have no effect. */
 int metrics_share_create(void);
 
-/* For the watchdog: marks the snapshot as not current, because its worker has ended. */
+/* For the watchdog: marks the snapshot of the metrics as not current, because its worker has
+ * ended. */
 void metrics_share_worker_ended(void);
 
 /* For the worker: metrics_share_room() returns the slot for the next snapshot, or NULL if no
@@ -78,11 +79,11 @@ struct metrics_reader *metrics_share_counts(void);
  * except its own counters. Called by the reader before it serves. Returns 0 or a negative errno. */
 int metrics_share_read_only(void);
 
-/* Returns true if there is a snapshot of a worker that is running. */
+/* Returns true if there is a metrics snapshot of a worker that is running. */
 bool metrics_share_current(void);
 
-/* Copies the last snapshot. Returns false if there is none, or if snapshots are written faster
- * than they can be copied. */
+/* Copies the last snapshot of the metrics. Returns false if there is none, or if snapshots are
+ * written faster than they can be copied. */
 bool metrics_share_read(struct metrics_snapshot *out);
 
 #endif

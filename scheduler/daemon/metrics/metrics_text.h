@@ -96,7 +96,7 @@ void metrics_histogram_add(struct metrics_histogram *histogram, uint64_t ns);
 /* Writes the names of the GPUs. The caller then calls metrics_text(), which reports errors of
  * `out`. */
 void metrics_gpus(const struct gpu_name *names, size_t n, FILE *out);
-/* Writes the text of a snapshot. Returns 0, or -EIO if writing to `out` failed. */
+/* Writes the text of a snapshot of the metrics. Returns 0, or -EIO if writing to `out` failed. */
 int metrics_text(const struct metrics_snapshot *snapshot, const char *version, FILE *out);
 
 #endif

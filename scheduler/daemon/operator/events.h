@@ -49,18 +49,19 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now);
 void events_acted(struct worker *worker, const struct client *client,
 		  const struct executor_report *report);
 
-/* Sends the event that a workload has registered, or an external process was given a priority. */
+/* Sends the event that a workload (process with the shim) has registered, or an external process
+ * was given a priority. */
 void events_came(struct worker *worker, const struct client *client);
 
-/* Sends the event that a workload has ended; `why` completes a sentence. */
+/* Sends the event that a workload (CLIENT_SERVED) has ended; `why` completes a sentence. */
 void events_went(struct worker *worker, const struct client *client, const char *why);
 
 /* Sends the event that the level of the client has changed. `able`: it can be suspended; otherwise
  * client->reason says why not. */
 void events_level(struct worker *worker, const struct client *client, bool able);
 
-/* Sends the event that the effective priority has changed. `by` is the command that requested it;
- * NULL: the workload itself, or the daemon. */
+/* Sends the event that the effective priority (the one in force) has changed. `by` is the command
+ * that requested it; NULL: the workload itself, or the daemon. */
 void events_priority(struct worker *worker, const struct client *client, const struct client *by);
 
 /* Sends the event that a suspension by request (a lease, see lease.h) has begun or ended, as

@@ -274,8 +274,8 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 		client_reply(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
 
-/* Replies only to requests whose suspend was completed in this loop iteration. lease_overdue() does
- * the other checks. */
+/* Checks the suspend requests that are not answered yet, because a suspend may have been completed
+ * in this loop iteration. lease_overdue() does the other checks. */
 void lease_step(struct worker *worker, uint64_t now)
 {
 	struct client *from;

@@ -44,8 +44,9 @@ void lease_resume(struct worker *worker, struct client *from, struct client *cli
 /* Restores, for a workload that has just registered, what requests have set for its process. */
 void lease_restore(struct worker *worker, struct client *client, uint64_t now);
 
-/* Cleans up after a workload or a command that has ended (it is CLIENT_DEAD): ends the lease of the
- * command, or forgets what requests have set for a process that has ended. */
+/* Cleans up after a workload or a command (connection with a request) that has ended (it is
+ * CLIENT_DEAD): ends the lease of the command, or forgets what requests have set for a process that
+ * has ended. */
 void lease_gone(struct worker *worker, struct client *client);
 
 /* Replies to suspend requests that have taken effect. Called in each loop iteration. */

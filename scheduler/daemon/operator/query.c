@@ -343,8 +343,8 @@ static bool is_due(struct worker *worker, const struct client *client, uint64_t 
 	       worker_user(worker, client)->queries < QUERY_OF_USER;
 }
 
-/* Returns the client whose reply is continued next: a trusted one, otherwise the next slot after
- * the last one; NULL: none can continue now. */
+/* Returns the client whose reply is continued next: a trusted one, otherwise the first in slot
+ * order after the one that was served last; NULL: none can continue now. */
 static struct client *next_asker(struct worker *worker, uint64_t now)
 {
 	struct client *found = NULL;
