@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a client from its slot to its end (client_life.c), and what other modules need at any
- * time in between: commands to it, and permission for the calls that it has announced; its
- * registration and what is due for it later (registration.c); the actions of the core on it, and
- * the state of its debug session (client_actions.c).
+ * The life of a client. client_life.c: from its slot to its end, and what other modules need at any
+ * time in between, which is commands to it and permission for the calls that it has announced.
+ * registration.c: its registration, and what is due for it later. client_actions.c: the actions of
+ * the core on it, and the state of its debug session.
  *
  * Threads: the worker's loop only.
  */

@@ -10,17 +10,17 @@
  * - Its shared memory (struct client_shm) is private to the daemon, which fills it with what a shim
  *   would write, as far as sysfs, the debug session and /proc show it. All other modules treat it
  *   like any client.
- * - A debug session is not tried before there are compute queues. A runtime is enabled before its
- *   first queue or never (later the driver returns EEXIST), so with a queue the state that ENABLE
- *   reports is final. Only ROCr 5.2.3 never enables it.
+ * - A debug session is not tried before there are compute queues. A runtime can be enabled only
+ *   before its first queue (later the driver returns EEXIST). So once there is a queue, the state
+ *   that ENABLE reports is final. Only ROCr 5.2.3 never enables it.
  * - A DESTROY_QUEUE sleeps while the queue is suspended. The process does not announce it, so all
  *   threads of the process are checked ten times a second while it is suspended.
  *
  * Rules with `shim = no`: once a second, the processes that use the driver and have no shim are
  * compared with these rules, and the first matching rule gives the process its priority. Other
  * rules do not apply to such processes, because a rule for processes with the shim must not cause
- * the daemon to trace other processes. Of the effects of a rule only the priority counts, and level
- * = observe, which exempts the process. A control request about a process overrides all rules
+ * the daemon to trace other processes. Of what a rule sets, only the priority has an effect, and
+ * level = observe, which exempts the process. A control request about a process overrides all rules
  * (lease.h).
  *
  * None of this costs anything while there are no such processes and no such rules.

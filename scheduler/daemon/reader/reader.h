@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of files of other processes in /proc, which a separate process makes (kfdschedd-read).
+ * A separate process (kfdschedd-read) reads files of other processes in /proc.
  *
- * Such a read can block for as long as the process that is read wants: exec closes descriptors with
- * exec_update_lock held, closing a file of FUSE waits for its server, and newer kernels take that
- * lock for stat, exe, ns, maps and syscall (not for status, comm and cgroup). Only SIGKILL ends the
- * wait. So the worker sends requests to kfdschedd-read, and the watchdog kills and restarts
- * kfdschedd-read if it blocks. It has CAP_SYS_PTRACE for these reads; the worker has no capability.
+ * Such a read can block for as long as the other process wants. While a process calls exec, it
+ * holds exec_update_lock and closes descriptors, and closing a file of FUSE waits for the FUSE
+ * server. Newer kernels take exec_update_lock to read stat, exe, ns, maps and syscall (not status,
+ * comm and cgroup). Only SIGKILL ends the wait. So the worker sends requests to kfdschedd-read, and
+ * the watchdog kills and restarts kfdschedd-read if it blocks. It has CAP_SYS_PTRACE for these
+ * reads; the worker has no capability.
  *
  * The loop does not wait for an answer. A function below that has to send a request returns
  * -EINPROGRESS. When the answer arrives, the loop runs the same code again from its beginning,
