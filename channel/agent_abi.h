@@ -20,11 +20,11 @@
 #define KFDSHIM_AGENT_START "kfdshim_agent_start"
 
 /*
- * Size of the cache of doorbells whose queue is known to be active:
+ * Size of the cache of doorbells whose queue is known to be active. Its entry
  * active_doorbells[kfdshim_doorbell_slot(signal)] is the handle of such a signal. The agent writes
- * the table; the doorbell hook reads it without a fence. Therefore the agent reads the queue's
- * write pointer once more after it has cleared an entry, so that it does not miss a doorbell whose
- * ring the hook has not reported meanwhile.
+ * the table. The doorbell hook reads it without a fence, and does not report a doorbell that is in
+ * it. So after the agent has cleared an entry, it reads the queue's write pointer once more: the
+ * doorbell may have been rung without a report just before.
  */
 #define KFDSHIM_ACTIVE_DOORBELLS 256u
 
@@ -47,7 +47,7 @@ struct kfdshim_app_settings {
 	int64_t requests; /* number of requests that have begun and not ended */
 };
 
-/* What the host provides to the agent. Static memory of the host. */
+/* Functions and variables that the host provides to the agent. Static memory of the host. */
 struct kfdshim_preload_iface {
 	uint32_t abi; /* KFDSHIM_AGENT_ABI */
 	uint32_t pad;
@@ -56,13 +56,14 @@ struct kfdshim_preload_iface {
 	int (*ioctl)(int fd, unsigned long request, void *arg);
 	/* Cache of active doorbells: KFDSHIM_ACTIVE_DOORBELLS words, all 0 at first. */
 	uint64_t *active_doorbells;
-	/* Number of intercept queues: a profiler's hsa_queue_t before the real one, so that the
-	 * program's handle is not that of the driver's queue. While this number is not 0, the host
-	 * also passes signals that are no doorbells to agent->doorbell(). Atomic, written by the
-	 * agent. */
+	/* Number of intercept queues. An intercept queue is a hsa_queue_t that a profiler puts
+	 * before the real one, so that the program's handle is not that of the driver's queue.
+	 * While this number is not 0, the host also passes signals that are no doorbells to
+	 * agent->doorbell(). Atomic, written by the agent. */
 	uint32_t *n_intercept_queues;
-	/* Not 0: the submission gate is closed, so slots of a queue must not be reserved before
-	 * agent->reserve(). Atomic, written by the agent. */
+	/* Not 0: slots of a queue must not be reserved before agent->reserve(), because the
+	 * submission gate is closed (the process is held by CLIENT_SHM_LEVEL_GATE). Atomic, written
+	 * by the agent. */
 	uint32_t *gate;
 	/* Number of active queues. While it is 0 the host does not call agent->loaded(). Atomic,
 	 * written by the agent. */
@@ -70,9 +71,10 @@ struct kfdshim_preload_iface {
 	const struct kfdshim_app_settings *app_settings;
 };
 
-/* KFD ioctls that the host passes to the agent; bit: number of the ioctl. CREATE, DESTROY and
- * UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, RUNTIME_ENABLE, CREATE_PROCESS, ALLOC and
- * FREE_MEMORY_OF_GPU, MAP_MEMORY_TO_GPU, UNMAP_MEMORY_FROM_GPU, IMPORT_DMABUF. */
+/* Set of the KFD ioctls that the host passes to the agent; a bit's number is the number of the
+ * ioctl. They are CREATE, DESTROY and UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, RUNTIME_ENABLE,
+ * CREATE_PROCESS, ALLOC and FREE_MEMORY_OF_GPU, MAP_MEMORY_TO_GPU, UNMAP_MEMORY_FROM_GPU,
+ * IMPORT_DMABUF. */
 #define KFDSHIM_IOCTLS                                                                             \
 	(UINT64_C(1) << 0x02 | UINT64_C(1) << 0x03 | UINT64_C(1) << 0x07 | UINT64_C(1) << 0x1a |   \
 	 UINT64_C(1) << 0x1e | UINT64_C(1) << 0x25 | UINT64_C(1) << 0x27 | UINT64_C(1) << 0x16 |   \
@@ -84,20 +86,20 @@ struct kfdshim_preload_iface {
 
 #define KFDSHIM_NO_TICKET 0xffffffffu /* wait_begin() has recorded nothing */
 
-/* What the agent provides to the host. Static memory of the agent. */
+/* Functions that the agent provides to the host. Static memory of the agent. */
 struct kfdshim_agent {
 	uint32_t abi; /* KFDSHIM_AGENT_ABI */
 	uint32_t pad;
 	/*
-	 * Executes an ioctl of KFDSHIM_IOCTLS on /dev/kfd, or KFDSHIM_DRM_USERQ on any file: once,
-	 * through host->ioctl, except an allocation beyond KFDSHIM_VRAM_LIMIT, which fails.
+	 * Executes an ioctl of KFDSHIM_IOCTLS on /dev/kfd, or KFDSHIM_DRM_USERQ on any file. Calls
+	 * host->ioctl once for it. An allocation beyond KFDSHIM_VRAM_LIMIT fails without that call.
 	 *  - The first CREATE_QUEUE can issue GET_VERSION and RUNTIME_ENABLE before it; the first
 	 *    CREATE_QUEUE of another thread waits for that.
 	 *  - An UPDATE_QUEUE of a held process is forwarded with other values
 	 *    (shim/queue_override.h).
 	 *  - A DESTROY_QUEUE or runtime disable of a suspended process waits until the process is
-	 *    resumed: at most 10 ms for the daemon; at level self, for the end of a suspension that
-	 *    is in progress and for its resume.
+	 *    resumed. It waits for the daemon at most 10 ms. At CLIENT_SHM_LEVEL_SELF it waits for
+	 *    the end of a suspension in progress and then resumes the process.
 	 */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
 	/* Called before a doorbell that is not in active_doorbells is rung, or a slot of its queue
@@ -113,13 +115,13 @@ struct kfdshim_agent {
 	void (*wait_end)(uint32_t ticket, uint64_t signal, bool over);
 	/* Called when a hsa_signal_load_* has returned 0 or less. */
 	void (*loaded)(uint64_t signal);
-	/* Called without locks of the runtime. handle_made: when hsa_queue_create() has returned
-	 * this hsa_queue_t. handle_gone: before hsa_queue_destroy() of it, which the program has
-	 * called. */
+	/* Called when the calling thread holds no lock of the runtime: handle_made() after
+	 * hsa_queue_create() has returned this hsa_queue_t, handle_gone() before a
+	 * hsa_queue_destroy() that the program has called. */
 	void (*handle_made)(uint64_t hsa_queue);
 	void (*handle_gone)(uint64_t hsa_queue);
-	/* Called before `count` slots of an hsa_queue_t are reserved while the gate is closed.
-	 * Blocks for up to 1 s (level gate). */
+	/* Called before `count` slots of an hsa_queue_t are reserved, but only while *host->gate is
+	 * not 0. Blocks for up to 1 s, while the process is held by CLIENT_SHM_LEVEL_GATE. */
 	void (*reserve)(uint64_t hsa_queue, uint64_t count);
 	/* Called before and after WAIT_EVENTS, in which the calling thread sleeps. */
 	void (*events)(void);

@@ -42,8 +42,8 @@ size_t daemon_shm_bytes(uint32_t version)
 	return version == CLIENT_SHM_VERSION ? sizeof(struct daemon_shm) : 0;
 }
 
-/* Maps `size` bytes at *out. The first `bytes` are those of the file; the pages behind the file's
- * last page are private to this process, so that a file of an older version needs no special
+/* Maps `size` bytes at *out. The file has only `bytes` of them if it is of an older version. The
+ * pages behind the file's last page are private to this process, so such a file needs no special
  * case. */
 static int map_file(int fd, size_t bytes, size_t size, int prot, void **out)
 {
@@ -96,7 +96,7 @@ struct kind {
 	uint64_t magic;
 	size_t (*bytes)(uint32_t version);
 	size_t size;	 /* size of the mapping, in bytes */
-	int seals, prot; /* seals its fd must have; protection of a client's mapping */
+	int seals, prot; /* seals that the fd must have; PROT_* of a client's mapping */
 };
 static const struct kind client_kind = {
 	.name = "kfdshim-lane",
@@ -203,8 +203,8 @@ void daemon_shm_unmap(const struct daemon_shm *daemon_shm)
 }
 
 /*
- * Copies an entry word by word with atomic accesses, because the other side can read entries at any
- * moment, and, if it is hostile, also write them.
+ * Copies an entry word by word with atomic accesses, because another process can access the entry
+ * at any moment: the daemon reads it, and a hostile client also writes it.
  */
 static void entry_load(const struct client_shm_queue *entry, struct client_shm_queue *out)
 {
@@ -215,8 +215,8 @@ static void entry_load(const struct client_shm_queue *entry, struct client_shm_q
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
-/* Writes an entry under its sequence counter: odd, fields, even. A reader that finds the same even
- * number before and after its copy has a consistent one. */
+/* Writes an entry under its sequence counter: makes it odd, writes the fields, makes it even. A
+ * reader that finds the same even number before and after its copy has a consistent one. */
 static void entry_store(struct client_shm_queue *entry, const struct client_shm_queue *queue)
 {
 	uint32_t *to = (uint32_t *)entry;
@@ -245,8 +245,8 @@ void client_shm_queue_write(struct client_shm *shm, uint32_t slot,
 
 	if (slot >= CLIENT_SHM_QUEUES)
 		return;
-	/* A change of `state` alone is not counted in queue_generation, because it happens with
-	 * each burst of work. */
+	/* A change of only `state` is not counted in queue_generation, because it happens with each
+	 * burst of work. */
 	old.seq = new.seq = 0;
 	entry_load(&shm->queues[slot], &old);
 	old.state = new.state;

@@ -31,7 +31,8 @@
 #define CLIENT_SHM_MAGIC 0x31454e414c44464bull /* "KFDLANE1" */
 #define DAEMON_SHM_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
 #define CLIENT_SHM_VERSION 3u
-#define CLIENT_SHM_OLDEST 2u	       /* oldest version in use; begins like this one */
+/* oldest version in use; its struct is the beginning of this one */
+#define CLIENT_SHM_OLDEST 2u
 #define CLIENT_SHM_NODES GPU_NODES_MAX /* number of KFD nodes that one process can use */
 #define CLIENT_SHM_NODES_2 16u	       /* that number in version 2 */
 #define CLIENT_SHM_QUEUES 512u	       /* entries of the queue table */
@@ -55,7 +56,7 @@ enum client_shm_level {
 	CLIENT_SHM_LEVEL_WEIGHT = 3, /* lowers queue priorities, narrows CU masks */
 };
 
-/* By what means the client can hold itself at level self. */
+/* By what means the client holds itself at CLIENT_SHM_LEVEL_SELF. */
 enum client_shm_own {
 	CLIENT_SHM_OWN_NONE = 0,
 	CLIENT_SHM_OWN_SESSION = 1, /* a debug session on its own process */
@@ -63,11 +64,11 @@ enum client_shm_own {
 		2, /* UPDATE_QUEUE (shim/queue_override.h), without a debug session */
 };
 
-/* A hold command of the daemon. It is one word, so that the client never reads half a command:
- * what to do, by which level, and a number that makes each command a different word.
- * HOLD_CMD_HOLD: hold the process. HOLD_CMD_RELEASE: end the hold. HOLD_CMD_PREPARE: end the hold,
- * acquire what the level needs and give up what other levels need; that is a debug session on the
- * own process for level self, and none for the other levels. */
+/* A hold command of the daemon. It is one word, so that the client never reads half a command. It
+ * contains what to do, the level, and a number that makes each command a different word.
+ * HOLD_CMD_HOLD: hold the process. HOLD_CMD_RELEASE: end the hold. HOLD_CMD_PREPARE: end the hold
+ * and prepare a later one: open a debug session on the own process if the level is
+ * CLIENT_SHM_LEVEL_SELF, and close it if it is any other level. */
 #define HOLD_CMD(level, what, number)                                                              \
 	((uint32_t)(number) << 16 | (uint32_t)(level) << 8 | (uint32_t)(what))
 #define HOLD_CMD_RELEASE 0u
@@ -140,8 +141,9 @@ enum client_shm_event_kind {
 };
 
 struct client_shm_event {
-	uint64_t number; /* from 1; stored last; 0 while the event is being written */
-	uint64_t ns;	 /* CLOCK_MONOTONIC */
+	/* counts from 1; stored after the other fields; 0 while the event is being written */
+	uint64_t number;
+	uint64_t ns; /* CLOCK_MONOTONIC */
 	uint32_t kind;
 	uint32_t context;
 	uint32_t queue_id;
@@ -168,10 +170,11 @@ struct client_shm {
 	/* Written by the client. */
 	_Alignas(64) uint32_t runtime; /* enum client_shm_runtime */
 	int32_t runtime_errno;	       /* > 0: reason of CLIENT_SHM_RUNTIME_NEVER */
-	uint32_t queue_generation;     /* number of changes of the queue table; those of
-					  a queue's `state` alone do not count */
-	uint32_t teardown_begin;       /* number of teardown calls begun; see above */
-	uint32_t teardown_end;	       /* number of teardown calls that have returned */
+	/* number of changes of the queue table, without those that change only the `state` of a
+	 * queue */
+	uint32_t queue_generation;
+	uint32_t teardown_begin; /* number of teardown calls begun; see above */
+	uint32_t teardown_end;	 /* number of teardown calls that have returned */
 	/* enum client_shm_own. Never CLIENT_SHM_OWN_SESSION while `runtime` is
 	 * CLIENT_SHM_RUNTIME_ENABLED, which allows the daemon to open a debug session */
 	uint32_t own_session;
@@ -180,8 +183,8 @@ struct client_shm {
 	 * later than hold_cmd_done, if a hold is lost */
 	int32_t hold_cmd_errno;
 	uint64_t events_number;		  /* number of the newest event in events[] */
-	int32_t priority;		  /* as in protocol_hello; set from the start, can change */
-	uint32_t slo_us;		  /* as in protocol_hello; set from the start, can change */
+	int32_t priority;		  /* first as in protocol_hello; can change later */
+	uint32_t slo_us;		  /* first as in protocol_hello; can change later */
 	uint32_t hold_cmd_us;		  /* time taken for hold_cmd_done, in us */
 	char group[CLIENT_SHM_GROUP_MAX]; /* NUL-terminated, may be empty */
 	uint32_t queue_end;		  /* entries of queues[] from here on were never used */
@@ -189,10 +192,11 @@ struct client_shm {
 	/* Written by the daemon. */
 	_Alignas(64) uint32_t session; /* 1: the daemon holds a debug session on this process */
 	uint32_t suspended;	       /* 1: the process' queues are suspended, or about to be */
-	uint32_t teardown_granted; /* last value of `teardown_begin` that the daemon has handled; a
-					  futex, woken on change; see above */
-	uint32_t hold_cmd;	   /* hold command, HOLD_CMD(); 0: none yet. The client is
-					  woken after the store */
+	/* value of `teardown_begin` up to which the daemon has resumed the process; a futex, woken
+	 * on change; see above */
+	uint32_t teardown_granted;
+	/* hold command, HOLD_CMD(); 0: none yet. The client is woken after the store */
+	uint32_t hold_cmd;
 
 	/* Written by the client. client_shm_node() reaches these nodes and more_nodes. */
 	_Alignas(64) struct client_shm_node nodes[CLIENT_SHM_NODES_2];
@@ -202,16 +206,17 @@ struct client_shm {
 
 	/* Written by the client; from version 3 on. */
 	struct client_shm_node more_nodes[CLIENT_SHM_NODES - CLIENT_SHM_NODES_2];
-	uint32_t pinning; /* number of driver calls in progress that can hold the mutex of the
-			     process for long: ALLOC and FREE_MEMORY_OF_GPU,
-			     MAP_MEMORY_TO_GPU, UNMAP_MEMORY_FROM_GPU, IMPORT_DMABUF */
+	/* number of driver calls in progress that can hold the driver's mutex of the process for
+	 * long: ALLOC and FREE_MEMORY_OF_GPU, MAP_MEMORY_TO_GPU, UNMAP_MEMORY_FROM_GPU,
+	 * IMPORT_DMABUF */
+	uint32_t pinning;
 };
 
-/* The state of a KFD node, over all clients. */
+/* The state of a KFD node, taken over the work of all clients. */
 struct daemon_shm_node {
 	uint32_t gpu_id;
-	uint32_t urgent;    /* 1: work runs there beside active work of higher priority */
-	uint32_t suspended; /* number of processes that had work there and are suspended */
+	uint32_t urgent;    /* 1: work uses the node at the same time as more urgent work */
+	uint32_t suspended; /* number of suspended processes that had work on the node */
 	uint32_t pad;
 };
 

@@ -92,7 +92,8 @@ static int connect_to(const struct sockaddr_un *addr)
 		return fd;
 	err = -errno;
 	close(fd);
-	/* EPROTOTYPE means a socket of another type. It is reported as "no socket", too. */
+	/* EPROTOTYPE means that the file is a socket of another type. Return -ENOTSOCK, as for a
+	 * file that is no socket. */
 	return err == -EPROTOTYPE ? -ENOTSOCK : err;
 }
 
@@ -126,9 +127,10 @@ bool protocol_is_served(const char *path)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
-	/* Connect with another type on purpose: the kernel then fails with EPROTOTYPE before it
-	 * notifies the owner. A socket file without a living owner is ECONNREFUSED instead
-	 * (unix_find_bsd in Linux' net/unix/af_unix.c). */
+	/* Connect with another socket type (SOCK_DGRAM) on purpose: the kernel then fails with
+	 * EPROTOTYPE and does not notify the owner of the socket. If the owner of the socket file
+	 * is dead, the error is ECONNREFUSED instead (unix_find_bsd in Linux'
+	 * net/unix/af_unix.c). */
 	err = connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0 ? 0 : errno;
 	close(fd);
 	return err == EPROTOTYPE;
@@ -170,8 +172,8 @@ static int wait_readable(int fd, int timeout_ms)
 	return ready > 0 ? 0 : ready ? ready : -EAGAIN;
 }
 
-/* Moves the fds of `msg` to `fds`. Returns false if there are more than `room`; those beyond are
- * closed, and the caller has to close the others. */
+/* Moves the fds of `msg` to `fds`. Closes those for which there is no room, and then returns false;
+ * the caller has to close the fds in `fds`. */
 static bool take_fds(struct msghdr *msg, int *fds, size_t room, size_t *count)
 {
 	struct cmsghdr *header;

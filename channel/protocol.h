@@ -50,9 +50,10 @@
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
 #define PROTOCOL_VERSION 5u	   /* newest version that is supported here */
-#define PROTOCOL_OLDEST 4u	   /* oldest one; also that of a reply that refuses */
+/* oldest version supported here; also the version of a refusal */
+#define PROTOCOL_OLDEST 4u
 #define PROTOCOL_HELLO_MAX                                                                         \
-	1024u /* bytes of a hello of a newer version; the part behind
+	1024u /* longest hello of a newer version, in bytes; the part behind
 				      struct protocol_hello is not read */
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
 #define PROTOCOL_ROOT ".root" /* suffix of the socket for root */
@@ -83,7 +84,7 @@ enum protocol_op {
 #define PROTOCOL_WELCOME_FDS 3u
 #define PROTOCOL_TEXT_MAX 16384u /* bytes of text in one packet of a reply */
 
-/* The level by which the process can be held, as KFDSHIM_LEVEL sets it. */
+/* By what means the process can be held, as KFDSHIM_LEVEL sets it. */
 enum protocol_level {
 	PROTOCOL_LEVEL_AUTO = 0,
 	PROTOCOL_LEVEL_TRAP = 1,
@@ -109,23 +110,26 @@ struct protocol_hello {
 	uint32_t level;	  /* SHIM: enum protocol_level */
 	uint32_t slo_us;  /* SHIM: us that its requests are allowed to take; 0: no objective */
 	int32_t pid;	  /* QUERY: the process, in the daemon's PID namespace; 0: all */
-	uint32_t op;	  /* CONTROL: enum protocol_op; QUERY of all: 0 or PROTOCOL_BRIEF */
+	uint32_t op;	  /* CONTROL: enum protocol_op; QUERY with pid 0: 0 or PROTOCOL_BRIEF */
 	uint32_t lease_s; /* PROTOCOL_SUSPEND: duration in s; 0: while the connection lasts */
-	uint32_t gpu_id;  /* PROTOCOL_POLICY: the node; 0: all without a policy of their own */
-	uint32_t policy;  /* PROTOCOL_POLICY: enum policy */
+	/* PROTOCOL_POLICY: the node; 0: all nodes without a policy of their own */
+	uint32_t gpu_id;
+	uint32_t policy;		/* PROTOCOL_POLICY: enum policy */
 	uint32_t share_percent;		/* PROTOCOL_POLICY: see policy_is_valid() */
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
 	int32_t target_pid;		/* CONTROL: the process, in the sender's PID namespace */
-	uint32_t newest;		/* newest version that the sender supports; 0: `version` */
-	uint64_t target_inode; /* CONTROL: st_ino of its pidfd, by which a reused PID is detected;
-				  unique from Linux 6.9 on */
+	/* newest version that the sender supports; 0: it is `version` */
+	uint32_t newest;
+	/* CONTROL: st_ino of the process's pidfd, which shows whether the PID was reused; unique
+	 * from Linux 6.9 on */
+	uint64_t target_inode;
 };
 
 /* A welcome, and the head of each packet of a reply. */
 struct protocol_welcome {
 	uint32_t magic;
 	uint32_t version; /* version in use */
-	int32_t status;	  /* 0, or a negative errno: refused, and no fds follow */
+	int32_t status;	  /* 0, or the negative errno of a refusal, after which no fds follow */
 	uint32_t more;	  /* 1: another packet of the same reply follows */
 	uint64_t bytes;	  /* bytes of text behind this struct, at most PROTOCOL_TEXT_MAX */
 };
@@ -157,9 +161,9 @@ const char *protocol_level_name(enum protocol_level level);
 /* ---- packets ---- */
 
 /*
- * Connects to the socket at `path`; as root, to the socket for root beside it, if that answers.
- * Never blocks. Returns an fd (close-on-exec, non-blocking, owned by the caller), or a negative
- * errno:
+ * Connects to the socket at `path`. As root, connects to the socket for root beside it
+ * (PROTOCOL_ROOT) if a daemon answers there. Never blocks. Returns an fd (close-on-exec,
+ * non-blocking, owned by the caller), or a negative errno:
  *  -ENOENT, -ECONNREFUSED: there is no daemon;
  *  -ENOTSOCK: the file is not a socket of this type;
  *  -ENAMETOOLONG: the path does not fit in a socket's address;
