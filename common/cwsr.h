@@ -18,7 +18,8 @@
 #define CWSR_WHY 96 /* bytes of a reason */
 
 /* Returns true if waves cannot be saved on one of the GPUs that this process is allowed to see, and
- * writes the reason to `why`. Also returns false if the driver does not show whether they can. */
+ * writes the reason to `why`. Returns false also if the driver does not show whether it can save
+ * them. */
 bool cwsr_is_missing(char why[static CWSR_WHY]);
 
 #endif

@@ -17,10 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GAPS_BUCKETS 42u      /* bounds: 8 us, then two for each doubling, up to 8 s */
+/* Number of buckets. The first one ends at 8 us; then come two for each doubling, up to 8 s. */
+#define GAPS_BUCKETS 42u
 #define GAPS_WEIGHT_MAX 1000u /* a higher weight could overflow the sums */
 
-/* A histogram of gaps in which old gaps lose weight. All zero: no gap is known. */
+/* A histogram of the gaps between spans of more urgent work, in which old gaps lose weight. All
+ * zero: no gap is known. */
 struct gaps {
 	uint32_t missed; /* number of missed gaps in a row up to now; gaps_missed() */
 	uint32_t total;	 /* sum of the counts */
@@ -29,12 +31,13 @@ struct gaps {
 	uint64_t means_ns[GAPS_BUCKETS]; /* mean of the gaps in a bucket */
 };
 
-/* Costs of releasing a gang in a gap. A time above an hour counts as an hour. */
+/* Costs of releasing a gang (processes held together) in a gap between spans of more urgent work. A
+ * time above an hour counts as an hour. */
 struct gaps_costs {
 	uint64_t resume_ns;  /* run time that the gang loses by the resume */
 	uint64_t suspend_ns; /* delay of the more urgent work by the next suspension */
 	uint32_t weight;     /* factor of suspend_ns in the sum of costs; at most GAPS_WEIGHT_MAX */
-	uint64_t others_ns;  /* run time that other gangs lose, weighted like the gang's own */
+	uint64_t others_ns;  /* run time that other gangs lose by it, on the scale of resume_ns */
 };
 
 /* Adds a gap to the histogram. At every 128th gap all counts are halved. */
@@ -45,7 +48,7 @@ void gaps_learn(struct gaps *gaps, uint64_t gap_ns);
 void gaps_cost_learn(uint64_t *cost_ns, uint64_t duration_ns);
 
 /*
- * Records that a gap has ended. `missed`: the gang was not released before that. At the 64th missed
+ * Records that a gap has ended. `missed`: the gang was not released in this gap. At the 64th missed
  * gap in a row both learned costs are halved, because one slow call can make a gang appear too
  * costly for every gap, and then no further call would correct the cost.
  */

@@ -22,8 +22,8 @@ static inline json_t *json_number(bool known, int64_t value)
 
 /* Returns the histogram as JSON, a new reference; NULL: memory is short. */
 json_t *hist_to_json(const struct hist *h);
-/* Reads a histogram from JSON to *out. Returns 0, or -EINVAL if the JSON is none; changes *out
- * then, too. */
+/* Reads a histogram from JSON to *out. Returns 0, or -EINVAL if the JSON is no histogram; *out may
+ * be changed then, too. */
 int hist_from_json(const json_t *json, struct hist *out);
 
 /* Converts a text to a JSON string. If the text is not valid UTF-8, each byte that is not ASCII
@@ -34,7 +34,7 @@ json_t *plain_or_null(const char *text);
 /* Prints the JSON by json_dumpf(), in ASCII only: other characters are escaped. So names keep their
  * value, and a terminal cannot obey or hide a part of them. Returns 0, or -1 on an error. */
 int plain_json_print(const json_t *json, FILE *out, size_t flags);
-/* Replaces, as plain_text() does, what a terminal obeys or hides in all strings, but not in
+/* Replaces what a terminal interprets or hides in all strings, as plain_text() does, but not in
  * keys. */
 void plain_json_strings(json_t *json);
 

@@ -18,7 +18,7 @@
 #define NAME_CONFIG "kfdschedd-conf"
 #define NAME_LOG "kfdschedd-log"
 
-/* All of these names, as the initializer of an array. */
+/* All NAME_* constants, as the initializer of an array. */
 #define OWN_NAMES                                                                                  \
 	NAME_COMMAND, NAME_DAEMON, NAME_WORKER, NAME_ADMISSION, NAME_HTTP, NAME_READER,            \
 		NAME_RECORD, NAME_EXECUTOR, NAME_CONFIG, NAME_LOG

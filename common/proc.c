@@ -212,8 +212,8 @@ void cgroup_path(const char *text, char *out, size_t size)
 	while ((path = cgroup_next(&text, &length, &unified))) {
 		if (length >= size)
 			continue;
-		/* "/" is used only if there is nothing else. Of the other paths that of the unified
-		 * hierarchy is used, else the first. */
+		/* Prefer the path of the unified hierarchy, then the first path of another one. "/"
+		 * is used only if all paths are "/". */
 		if (length == 1 ? out[0] != '\0' : !unified && out[0] && out[1])
 			continue;
 		memcpy(out, path, length);

@@ -16,7 +16,7 @@
 /* Reads the file `name` in /proc/PID (`pid` 0: /proc/self) to `text`, NUL-terminated, as far as it
  * fits. Returns the number of bytes, or a negative errno; the text is empty then. */
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size);
-/* The same for a file below `directory`, an fd or AT_FDCWD. */
+/* As proc_read(), for the file `path` below `directory`, an fd or AT_FDCWD. */
 ssize_t proc_read_at(int directory, const char *path, char *text, size_t size);
 /* Copies the name (comm) of a process or thread in plain ASCII; `out` is empty if it is gone. */
 void proc_comm(pid_t pid, char out[static 16]);
@@ -24,7 +24,7 @@ void proc_comm(pid_t pid, char out[static 16]);
 /* ---- stat ---- */
 
 struct proc_stat {
-	char state; /* 'S' sleeping, 'T' stopped, 't' by a tracer, 'Z' zombie ... */
+	char state; /* 'S' sleeping, 'T' stopped, 't' stopped by a tracer, 'Z' zombie ... */
 	pid_t parent;
 	bool kernel_thread;   /* PF_KTHREAD is set in its flags */
 	bool ending;	      /* PF_EXITING is set: it exits, but may not be a zombie yet */
@@ -56,9 +56,9 @@ pid_t proc_status_number(pid_t pid, const char *key);
 
 #define PROC_NS_LEVELS_MAX 33 /* the kernel allows 32 nested PID namespaces */
 
-/* Writes to `out` the PIDs that a process or thread has in each PID namespace, from the namespace
- * of this process to its own, as `text`, its status, reports them. Returns their number, or 0 if
- * the kernel does not report them. */
+/* Writes to `out` the PIDs of a process or thread, one for each PID namespace from the caller's
+ * down to the one in which it runs. `text` is its status. Returns their number, or 0 if the kernel
+ * does not report them. */
 unsigned proc_status_ns_pids(const char *text, pid_t out[static PROC_NS_LEVELS_MAX]);
 
 /* ---- ns ---- */
@@ -70,14 +70,15 @@ unsigned proc_status_ns_pids(const char *text, pid_t out[static PROC_NS_LEVELS_M
  * this process. Returns 0 with errno if the process is gone, or this process may not read it. */
 uint64_t proc_namespace(pid_t pid, const char *kind);
 
-/* ---- cgroup: the text of the file ---- */
+/* ---- the text of /proc/PID/cgroup ---- */
 
 #define CGROUP_ID 64u /* digits of a container id */
 
 /*
- * Copies the path of a process's cgroup to `out`, from the text of /proc/PID/cgroup: the path in
- * the unified hierarchy. If that is not used (its path is "/"), the first path of a controller that
- * is not "/". Skips paths that do not fit in `size` bytes; `out` is empty if no path is left.
+ * Copies the path of a process's cgroup to `out`, from the text of /proc/PID/cgroup. This is the
+ * path in the unified hierarchy. If the unified hierarchy is not used (its path is "/"), it is the
+ * first path of a controller that is not "/". Skips paths that do not fit in `size` bytes; `out` is
+ * empty if no path is left.
  */
 void cgroup_path(const char *text, char *out, size_t size);
 
@@ -100,9 +101,9 @@ const char *cgroup_next(const char **text, size_t *length, bool *unified);
  * the process cannot be read, which is -ESRCH also for a process without memory (a zombie, a kernel
  * thread).
  *
- * `path` receives the path of the file in the process's mount namespace; of several files that with
- * the highest address, which is usually the one that was loaded first. NULL, with `size` 0: the
- * path is not needed. Not changed if there is no such file.
+ * `path` receives the path of the file in the process's mount namespace. Of several such files it
+ * receives the one with the highest address, which was usually loaded first. NULL, with `size` 0:
+ * the path is not needed. Not changed if there is no such file.
  */
 int proc_maps_find(pid_t pid, const char *name, char *path, size_t size);
 

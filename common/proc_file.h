@@ -22,9 +22,10 @@
  * cached, with an fd on it so that its number is not reused. */
 struct proc_files {
 	pid_t pid;
-	int pin;	  /* fd on the cached mount; -1: none */
-	uint64_t mount;	  /* number of that mount */
-	unsigned lookups; /* number of searches in lists of mounts up to now; limited */
+	int pin;	/* fd on the cached mount; -1: none */
+	uint64_t mount; /* number of that mount */
+	/* number of searches in lists of mounts up to now; limited by LOOKUPS_MAX */
+	unsigned lookups;
 };
 
 /* Initialises the state; the caller has to call proc_files_end(). */

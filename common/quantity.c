@@ -14,7 +14,7 @@ const char *quantity_us(char text[QUANTITY_BYTES], double us)
 		strcpy(text, "-");
 		return text;
 	}
-	/* From 999.5 on the rounded number would be 1000. */
+	/* From 999.5 on the rounded number would be 1000, so use the next unit. */
 	while (suffix < 2 && us >= 999.5) {
 		us /= 1000;
 		suffix++;

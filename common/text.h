@@ -20,7 +20,7 @@ bool plain_is(const char *text);
 /* Decodes the first character of a text to *out. Returns its length in bytes, or 0 if the text does
  * not begin with valid UTF-8. */
 size_t plain_decode(const char *text, uint32_t *out);
-/* Returns true if a terminal shows the character and does not obey it. */
+/* Returns true if a terminal shows the character and does not interpret it as a command. */
 bool plain_is_printable(uint32_t c);
 /* Replaces by '?', in place, each byte that is not a printable ASCII character. Returns `text`. */
 char *plain_ascii(char *text);
