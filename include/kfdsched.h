@@ -47,7 +47,7 @@ void kfdsched_close(struct kfdsched *k);
 /* Returns the result of the last call in one sentence: why it failed, or what the daemon has done.
  * Valid until the next call with this handle. */
 const char *kfdsched_errmsg(const struct kfdsched *k);
-/* The name of kfdsched_errmsg() before 0.1.0. The next release removes it. */
+/* Name that kfdsched_errmsg() had before 0.1.0. The next release removes this name. */
 const char *kfdsched_sentence(const struct kfdsched *k);
 
 /* ---- queries ---- */
