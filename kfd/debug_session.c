@@ -8,11 +8,12 @@
 #include "common/wait.h"
 
 #define GRACE_SHORTEST 1u /* shortest grace period; 0 means the default on some kernels */
-#define SUSPEND_TRIES 10  /* SUSPEND_QUEUES calls until a skipped queue is given up */
-#define HASTY_TRIES 4	  /* the first of these tries, made without a pause */
+#define SUSPEND_TRIES 10  /* number of SUSPEND_QUEUES calls before a skipped queue is given up */
+#define HASTY_TRIES 4	  /* so many of these calls are made without a pause before the next */
 #define PAUSE_NS 100000	  /* 100 us between the later tries */
 
-/* Flags of a queue that a new list takes over from the old list, in a word of ids[]. */
+/* A new snapshot builds a new list of queues. For each queue these flags, in a word of ids[], keep
+ * what the old list says about it: it was suspended, or selected for suspends. */
 #define WAS_SUSPENDED 1u
 #define WAS_SELECTED 2u
 
@@ -116,8 +117,8 @@ static bool is_compute(const struct kfdabi_queue_snapshot *seen)
 	       seen->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
-/* Returns what the old list says about a queue of the snapshot (WAS_*); 0 for a new queue, which is
- * not the known queue of its id, because the driver reuses ids at once. */
+/* Returns what the old list says about a queue of the snapshot (WAS_*). Returns 0 for a new queue.
+ * Its id may be in the old list, because the driver reuses the id of a destroyed queue at once. */
 static uint32_t known_of(struct kfd_debug_session *session,
 			 const struct kfdabi_queue_snapshot *seen)
 {
@@ -128,8 +129,9 @@ static uint32_t known_of(struct kfd_debug_session *session,
 	return (old->suspended ? WAS_SUSPENDED : 0) | (old->selected ? WAS_SELECTED : 0);
 }
 
-/* Replaces the list by the first `count` entries of the snapshot. The old list is needed until all
- * entries are looked up; ids[] holds the results, because the caller's stack may be small. */
+/* Replaces the list by the first `count` entries of the snapshot. known_of() needs the old list for
+ * all of these entries, so its results are first stored in ids[]; the caller's stack may be too
+ * small for a second list. */
 static void replace_list(struct kfd_debug_session *session, uint32_t count)
 {
 	uint32_t n = 0;
@@ -340,7 +342,7 @@ int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *
 	return error;
 }
 
-/* Handles a RESUME_QUEUES that failed as a whole with `error`. Returns 0 if the driver has resumed
+/* Handles the `error` that a RESUME_QUEUES call has returned. Returns 0 if the driver has resumed
  * the queues itself, otherwise the error. */
 static int resume_refused(struct kfd_debug_session *session, int error)
 {
@@ -407,7 +409,8 @@ int kfd_debug_settle(struct kfd_debug_session *session, struct kfd_debug_cost *c
 		*cost = (struct kfd_debug_cost){0};
 	if (error || session->n_queues == 0)
 		return error;
-	/* It is not known yet whether other driver calls of the target hold its mutex. */
+	/* Measure the wait for the target's mutex, because nothing is known yet about other driver
+	 * calls of the target, which may hold it. */
 	kfd_debug_measure(session);
 	error = kfd_debug_suspend(session, cost);
 	undo = kfd_debug_resume(session, NULL);

@@ -11,10 +11,10 @@
  * Rules of the driver that this module depends on (kfd_debug.c, kfd_chardev.c and
  * kfd_device_queue_manager.c of Linux 6.5 to 7.3). Deviations that were observed on real GPUs are
  * handled, too.
- * - ENABLE succeeds even when no debugging was armed. Only runtime state 1 (enabled) in its result
- *   means that the session works. It was observed to leave existing queues stopped, so
- *   kfd_debug_settle() has to follow. It updates the runlist: a queue that does not come off the
- *   GPU is reset in this call, and not in the first suspend.
+ * - ENABLE succeeds even if the target's runtime is not enabled. Only runtime state 1 (enabled) in
+ *   its result means that the session works. ENABLE was observed to leave existing queues stopped,
+ *   so kfd_debug_settle() has to follow. ENABLE updates the runlist: a queue that does not come off
+ *   the GPU is reset in this call, and not in the first suspend.
  * - A queue starts in the state "new". SUSPEND_QUEUES skips a new queue and marks it INVALID until
  *   a queue snapshot has cleared that state. The queue can become new a second time just after.
  * - Only queues are suspended, not a process. A queue that the target creates later runs, until
@@ -50,8 +50,8 @@ struct kfd_debug_queue {
 /* A session; all bytes are 0 before the first call. Of its 84 KiB, only the pages for existing
  * queues are touched. */
 struct kfd_debug_session {
-	/* Set by the caller before the first call. ioctl: makes ioctl(2) on /dev/kfd, and returns
-	 * -1 with errno on an error. context: its first argument. The device must be open until
+	/* Set by the caller before the first call. `ioctl` makes ioctl(2) on /dev/kfd, and returns
+	 * -1 with errno on an error. `context` is its first argument. The device must be open until
 	 * kfd_debug_disable(). */
 	int (*ioctl)(void *context, unsigned long request, void *arg);
 	void *context;
@@ -63,11 +63,12 @@ struct kfd_debug_session {
 	bool enabled;	   /* the session exists, as far as is known; atomic */
 	bool holding;	   /* a suspend has begun since the last resume that succeeded; atomic */
 	bool restricted;   /* only selected queues are suspended */
-	bool measure;	   /* the next suspend measures the wait for the mutex */
+	bool measure;	   /* the next suspend measures the wait for the target's mutex */
 	uint32_t n_queues; /* entries of queues[] */
-	uint32_t n_new;	   /* new queues that snapshots have reported, in total */
+	uint32_t n_new;	   /* number of new queues that all snapshots together have reported */
 	struct kfd_debug_queue queues[KFDABI_QUEUE_ARRAY_MAX];
-	uint32_t ids[KFDABI_QUEUE_ARRAY_MAX]; /* queue ids of a call; the driver adds flags */
+	/* queue ids for a driver call, which adds flags to them */
+	uint32_t ids[KFDABI_QUEUE_ARRAY_MAX];
 	struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
 };
 
@@ -91,7 +92,8 @@ struct kfd_debug_cost {
 	uint64_t entry_ns;    /* time of the first driver call; 0: no call was needed */
 	uint64_t duration_ns; /* from entry_ns to the end of the last driver call */
 	uint64_t waited_ns;   /* duration of the snapshot before a suspend; 0: no snapshot taken */
-	uint32_t gpus;	      /* GPUs with a queue that was to be suspended; resume: 0 */
+	/* number of GPUs with a queue that was to be suspended; 0 for a resume */
+	uint32_t gpus;
 };
 /*
  * Returns the time that the suspend took for each GPU, in ns: the mean, because the driver gives no
@@ -118,18 +120,18 @@ int kfd_debug_call(const struct kfd_debug_session *session, struct kfdabi_dbg_tr
 int kfd_debug_probe(struct kfd_debug_session *session);
 
 /*
- * Opens the session with the exceptions that are written to `event_fd`, which stays the caller's.
- * *runtime_state: KFDABI_RUNTIME_* of the target; if it is not enabled, the session cannot suspend,
- * and the caller has to call kfd_debug_disable().
+ * Opens the session. The driver then reports the exceptions in the mask `exceptions` by a write to
+ * `event_fd`, which stays the caller's. *runtime_state: KFDABI_RUNTIME_* of the target; if it is
+ * not enabled, the session cannot suspend, and the caller has to call kfd_debug_disable().
  * Returns 0 or a negative errno; -EALREADY: another debugger has a session on the target.
  */
 int kfd_debug_enable(struct kfd_debug_session *session, uint64_t exceptions, int event_fd,
 		     uint32_t *runtime_state);
-/* Ends the session, by which the driver resumes everything, also queues that RESUME_QUEUES could
- * not. Makes no call if the session is not enabled: it could end the session of another
- * debugger. */
+/* Ends the session. The driver then resumes all queues, also those that RESUME_QUEUES could not
+ * resume. Makes no call if the session is not enabled, because the call could end the session of
+ * another debugger. */
 void kfd_debug_disable(struct kfd_debug_session *session);
-/* Forgets the session without a driver call: in a fork child, whose parent owns it. */
+/* Forgets the session without a driver call. For a fork child, whose parent owns the session. */
 void kfd_debug_forget(struct kfd_debug_session *session);
 
 /* Returns true while the session exists, as far as is known. Any thread. */
@@ -176,10 +178,11 @@ int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *
  */
 int kfd_debug_resume(struct kfd_debug_session *session, struct kfd_debug_cost *cost);
 /* Suspends and resumes the existing queues once, after kfd_debug_enable(), so that their state is
- * known. *cost: of the suspend; zeros if there is no queue. Returns 0 or a negative errno. */
+ * known. *cost: cost of the suspend; all zero if there is no queue. Returns 0 or a negative
+ * errno. */
 int kfd_debug_settle(struct kfd_debug_session *session, struct kfd_debug_cost *cost);
-/* Lets the next kfd_debug_suspend() with a cost measure the wait for the target's mutex, with a
- * further driver call. */
+/* Makes the next kfd_debug_suspend() whose `cost` is not NULL measure how long it waits for the
+ * target's mutex, by a further driver call. */
 static inline void kfd_debug_measure(struct kfd_debug_session *session)
 {
 	session->measure = true;

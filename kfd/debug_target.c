@@ -55,10 +55,9 @@ static int call_by_other_threads(struct trap *trap, unsigned long request,
 	return r;
 }
 
-/* Makes an ioctl for the target. If the driver does not find it, tries the ids of its other
- * threads, because the driver finds no process by a thread that has ended. So if the first thread
- * ends while the target is suspended, the target can only be resumed by the id of another
- * thread. */
+/* Makes an ioctl for the target. The driver finds no process by the id of a thread that has ended.
+ * So if the driver does not find the target, tries the ids of the target's other threads. Without
+ * that, a target whose first thread ends while it is suspended could not be resumed. */
 static int call_device(void *context, unsigned long request, void *arg)
 {
 	struct trap *trap = context;
@@ -277,10 +276,11 @@ static int has_ended(const struct trap *trap, struct reason *reason)
 	return reason_set(reason, REASON_process_ended, trap->pid, -ESRCH, NULL);
 }
 
-/* Detaches from the target if the driver allows calls of a session's owner that is no tracer (Linux
+/* Detaches from the target if the driver accepts calls of the session's owner without ptrace (Linux
  * 6.12.103 and later). An untraced process does not stop at each of its signals, and cannot be
- * stuck in a stop because this process hangs. No version number shows which driver allows it (AMD's
- * own driver has none for that), so this detaches and probes, and attaches again on EPERM. */
+ * stuck in a stop because this process hangs. No version number shows whether the driver accepts
+ * them (AMD's own driver has none for that), so this detaches and probes, and attaches again on
+ * EPERM. */
 static int try_without(struct trap *trap, struct reason *reason)
 {
 	int error = tracer_detach(trap->pid);

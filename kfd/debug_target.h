@@ -44,7 +44,7 @@ void trap_destroy(struct trap *trap);
  * 1. seizes the lead thread of the target (ptrace);
  * 2. enables the session;
  * 3. suspends and resumes all existing compute queues once, so that their state is known;
- * 4. detaches from the thread if the driver accepts calls of a session's owner that is no tracer.
+ * 4. detaches from the thread if the driver accepts calls of the session's owner without ptrace.
  *
  * The target must have enabled its runtime before this call, because its RUNTIME_ENABLE would
  * otherwise sleep. kfd_fd: from kfd_device_open(), must stay open until trap_detach().
@@ -55,7 +55,7 @@ void trap_destroy(struct trap *trap);
  * -EAGAIN, -EALREADY  another process traces the target or has a session on it (this can be a
  *                     predecessor of the caller that is still exiting)
  * -EPERM              no permission to trace the target
- * -EBUSY              the target's GPU debugs another process (parts that do not debug by VMID
+ * -EBUSY              the target's GPU debugs another process (GPUs that do not debug by VMID
  *                     allow one session per GPU), or the target uses global wave sync
  * -EPROTO             the target's runtime is not enabled, or in an error state
  * -ENODEV             the target sees a GPU older than gfx9
@@ -66,9 +66,10 @@ void trap_destroy(struct trap *trap);
 int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
 		struct reason *reason);
 /*
- * Returns the cost of step 2 of the last trap_attach() that succeeded. ENABLE updates the runlist,
- * so a queue that does not come off the GPU is reset there, and the suspend of step 3 finds nothing
- * to wait for any more. waited_ns is the duration of the snapshot just before it; gpus is 0.
+ * Returns the cost of step 2 (ENABLE) of the last trap_attach() that succeeded. ENABLE updates the
+ * runlist, so a queue that does not come off the GPU is reset there, and the suspend of step 3
+ * finds nothing to wait for any more. waited_ns is the duration of the snapshot just before ENABLE;
+ * gpus is 0.
  */
 struct kfd_debug_cost trap_enable_cost(const struct trap *trap);
 
@@ -93,8 +94,8 @@ void trap_detach(struct trap *trap);
  * Hang-up: the session has ended.
  */
 int trap_events_fd(const struct trap *trap);
-/* Lets the target continue its RUNTIME_ENABLE or runtime disable, and posts the next runtime event
- * in advance. */
+/* Lets the target continue its RUNTIME_ENABLE or runtime disable, and posts the runtime event that
+ * the next such call will wait for. */
 void trap_handle_runtime(struct trap *trap);
 
 /*
@@ -119,8 +120,8 @@ bool trap_any_pending(void);
  * -EPERM  the runtime is not enabled any more
  */
 int trap_suspend(struct trap *trap, struct kfd_debug_cost *cost);
-/* Lets the next trap_suspend() measure the wait for the target's mutex, with a further driver
- * call. */
+/* Makes the next trap_suspend() measure how long it waits for the target's mutex, by a further
+ * driver call. */
 void trap_measure(struct trap *trap);
 /* Returns true if `error` of trap_suspend() means that the target is exiting, or that its session
  * has ended (the driver then resumes the target). */
@@ -140,8 +141,8 @@ uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room);
 /*
  * Reports the compute queues with a fault (EXCEPTION_FAULTS of exception.h) in the last snapshot,
  * which trap_attach() and trap_collect() take. The driver reports only faults that occur during the
- * session, and keeps them until its end. Writes the first `room`: queue id << 32 | mask. Returns
- * their number.
+ * session, and keeps them until its end. Writes at most `room` entries (queue id << 32 | mask), and
+ * returns how many it has written.
  */
 uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room);
 /*

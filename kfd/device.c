@@ -39,8 +39,8 @@ int kfd_device_open(struct reason *reason)
 	return error;
 }
 
-/* Returns true if both are the same file: character devices if their device numbers are equal,
- * whatever their file names are; other files if they are the same inode. */
+/* Returns true if both are the same file. Two character devices count as the same file if their
+ * device numbers are equal, whatever their file names are; other files, if they are one inode. */
 static bool is_same(const struct statx *a, const struct statx *b)
 {
 	return S_ISCHR(a->stx_mode) && S_ISCHR(b->stx_mode)

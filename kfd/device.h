@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The device /dev/kfd: opens it for debug sessions, and finds the processes that have it open. Used
- * by the daemon's executor processes and by kfdsched.
+ * by kfdsched, and by the executors (the daemon's processes that make debug calls).
  *
  * Threads: any. No state is kept. Errors: negative errno.
  */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The releases between which the rules differ, oldest (and strictest) first. */
+/* The Linux releases in which rules change, the oldest (which has the strictest rules) first. */
 enum kfdabi_kernel { KFDABI_LINUX_6_12_95, KFDABI_LINUX_6_12_107, KFDABI_LINUX_7_3 };
 #define KFDABI_KERNELS 3
 
@@ -27,8 +27,9 @@ enum kfdabi_kernels { /* sets of releases; bit: enum kfdabi_kernel */
 /* What a machine must have so that a rule can be checked on it; flags. */
 enum kfdabi_needs {
 	KFDABI_NEEDS_NONE = 0,
-	KFDABI_NEEDS_PER_VMID = 1,    /* debugging by VMID: GC 9.4.2 to 9.5, 11 and later */
-	KFDABI_NEEDS_SHARED_VMID = 2, /* one debugged process per GPU: GC 9.0, 9.4.1, 10 */
+	/* GPUs with debugging by VMID: GC 9.4.2 to 9.5, 11 and later */
+	KFDABI_NEEDS_PER_VMID = 1,
+	KFDABI_NEEDS_SHARED_VMID = 2, /* GPUs that debug one process at a time: GC 9.0, 9.4.1, 10 */
 	KFDABI_NEEDS_MANY_XCC = 4,    /* a node with more than one XCC */
 	KFDABI_NEEDS_TWO_NODES = 8,
 };
@@ -60,12 +61,12 @@ struct kfdabi_machine {
 const struct kfdabi_rule_info *kfdabi_rule(enum kfdabi_rule rule);
 /* Returns the rule with this id; KFDABI_RULE_NONE: there is none. */
 enum kfdabi_rule kfdabi_rule_find(const char *name);
-/* Returns the title of the area that the rule belongs to: some words. */
+/* Returns the title (some words) of the area that the rule belongs to. */
 const char *kfdabi_rule_area(enum kfdabi_rule rule);
 /* Returns the id that is most similar to `name`, for an error message. */
 const char *kfdabi_rule_near(const char *name);
-/* Returns NULL if the rule holds on this machine and can be seen there; otherwise a text that says
- * why not. */
+/* Returns NULL if the rule applies to this machine and can be checked on it; otherwise a text that
+ * says why not. */
 const char *kfdabi_rule_why_not(enum kfdabi_rule rule, const struct kfdabi_machine *machine);
 
 /* Returns the enum kfdabi_kernel with exactly this name, as "6.12.95"; -1: there is none. */
@@ -75,8 +76,7 @@ const char *kfdabi_kernel_name(enum kfdabi_kernel kernel);
 /* Returns the release whose rules a running kernel follows: the newest one that is not newer than
  * `release`, the release from uname(2). For kernels older than all of them it is the oldest. */
 enum kfdabi_kernel kfdabi_kernel_of_release(const char *release);
-/* Returns true if several processes can be debugged on such a GPU at once, which is debugging by
- * VMID. */
+/* Returns true if several processes can be debugged at once on a GPU of this version (by VMID). */
 bool kfdabi_per_vmid(uint32_t gfx_target_version);
 
 #endif

@@ -20,9 +20,10 @@ struct gpu_name {
 	char bdf[20];	       /* "0000:43:00.0" */
 	unsigned render_minor; /* 128 for /dev/dri/renderD128; 0: not known */
 	char product[64];      /* "AMD Instinct MI210" */
-	char mode[16];	       /* compute partition mode, "CPX"; empty: part has no partitions */
-	unsigned partition;    /* number of the partition on its PCI device, from 0 */
-	unsigned partitions;   /* visible partitions of that PCI device */
+	/* compute partition mode, "CPX"; empty: the GPU cannot be partitioned */
+	char mode[16];
+	unsigned partition;  /* number of the partition on its PCI device, from 0 */
+	unsigned partitions; /* visible partitions of that PCI device */
 };
 
 /*
@@ -43,8 +44,8 @@ const struct gpu_name *gpu_name_of(const struct gpu_name *names, size_t n, uint3
  */
 uint32_t gpu_name_find(const struct gpu_name *names, size_t n, const char *word);
 
-/* Writes the index, "0"; or "[GPU_ID]" if `name` is NULL, because the GPU is not known here.
- * Returns `text`. */
+/* Writes the index of the GPU, "0"; or "[GPU_ID]" if `name` is NULL, because the GPU is not known
+ * here. Returns `text`. */
 #define GPU_NAME_SHORT 24
 const char *gpu_name_short(char text[static GPU_NAME_SHORT], const struct gpu_name *name,
 			   uint32_t gpu_id);

@@ -85,8 +85,8 @@ bool tracer_right_has_come(pid_t pid)
 {
 	char path[64], text[64];
 
-	/* The kernel checks ptrace_may_access() for this link as it does for tracing, except that
-	 * Yama is not consulted. */
+	/* The kernel checks ptrace_may_access() for this link as for tracing, but without Yama. So
+	 * tracing is permitted if the link can be read and Yama does not restrict it. */
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
 	return tracer_is_free(pid) && readlink(path, text, sizeof(text)) > 0 && yama() == 0;
 }

@@ -13,8 +13,8 @@
 #include "common/parse.h"
 #include "common/proc.h"
 
-/* Values of the driver's enum kfd_queue_type. XGMI is not named here, because it was 4 until Linux
- * 6.12 and is another number since: every other value is taken as XGMI. */
+/* Values of the driver's enum kfd_queue_type. XGMI has no name here, because its number differs: it
+ * was 4 until Linux 6.12, and is another one since. So every other value is taken as XGMI. */
 #define TYPE_COMPUTE 0u
 #define TYPE_SDMA 1u
 

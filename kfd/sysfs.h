@@ -29,8 +29,8 @@ struct sysfs_queue {
 };
 
 /*
- * Reads the queues of the process's first KFD context (a debug session reaches no other), at most
- * `max`, in no order. Queues that disappear while they are read are left out.
+ * Reads the queues of the process's first KFD context (a debug session reaches no other context),
+ * at most `max`, in no order. Queues that disappear while they are read are left out.
  * Returns their number, or -ENOENT if the process does not use the driver.
  */
 int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max);

@@ -26,8 +26,8 @@ struct topology_gpu {
 	uint32_t xccs;		     /* XCCs of the node; 1 if the driver is too old to report it */
 	uint32_t cp_queues;	     /* hardware slots for compute queues on one XCC */
 	uint32_t sdma_engines;	     /* SDMA engines, numbered from 0 */
-	uint32_t xgmi_engines;	     /* SDMA engines for XGMI, numbered after the others */
-	uint32_t sdma_queues;	     /* hardware slots of each SDMA engine of either kind */
+	uint32_t xgmi_engines;	     /* SDMA engines for XGMI, numbered after the sdma_engines */
+	uint32_t sdma_queues;	     /* queue slots in hardware of each SDMA engine, XGMI or not */
 	uint32_t simds, simds_per_cu; /* SIMDs of the node, and of one compute unit */
 	uint32_t capability;	      /* bits KFDABI_CAP_* and others */
 	uint32_t render_minor;	      /* minor number of its render node */
@@ -42,7 +42,7 @@ size_t topology_gpus(struct topology_gpu *out, size_t max);
  * "": this machine. */
 size_t topology_gpus_below(const char *root, struct topology_gpu *out, size_t max);
 /* Writes the gpu_ids of at most `max` GPUs, in no order, and returns their number. Reads only one
- * short file of each node, so that it suits callers that must not be late. */
+ * short file of each node, so that it suits callers with little time. */
 size_t topology_gpu_ids(uint32_t *out, size_t max);
 /* Returns the entry with that gpu_id, or NULL. */
 const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n,

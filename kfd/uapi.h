@@ -188,7 +188,7 @@ enum kfdabi_exception {
 	KFDABI_EC_PROCESS_DEVICE_REMOVE = 49,
 };
 
-/* All codes of a queue, of a GPU and of the process, as masks. */
+/* Masks of all exception codes of a queue, of a GPU and of the process. */
 #define KFDABI_EC_QUEUE_MASK UINT64_C(0x607f803f)
 #define KFDABI_EC_DEVICE_MASK UINT64_C(0xf80000000)
 #define KFDABI_EC_PROCESS_MASK UINT64_C(0x1800000000000)
@@ -249,7 +249,7 @@ struct kfdabi_dbg_trap {
 		} resume;
 		struct {
 			uint64_t address;
-			uint32_t mode; /* 0 read, 1 not read, 2 atomic, 3 all */
+			uint32_t mode; /* kind of access: 0 read, 1 not read, 2 atomic, 3 all */
 			uint32_t mask;
 			uint32_t gpu_id;
 			uint32_t id; /* out */
@@ -365,8 +365,8 @@ _Static_assert(sizeof(struct kfdabi_device_snapshot) == 128, "device snapshot");
 #define KFDABI_IOC_GET_VERSION                                                                     \
 	_IOR(KFDABI_TYPE, KFDABI_GET_VERSION, struct kfd_ioctl_get_version_args)
 
-/* Bits of `capability` of a node in the topology: queues can be debugged; the firmware supports
- * debugging. */
+/* Bits of a node's `capability` in the topology. CAP_DEBUG: queues can be debugged.
+ * CAP_FIRMWARE_DEBUG: the firmware supports debugging. */
 #define KFDABI_CAP_DEBUG (1u << 15)
 #define KFDABI_CAP_FIRMWARE_DEBUG (1u << 29)
 
