@@ -18,7 +18,8 @@
 #include "common/thread_cancel.h"
 #include "preload/preload_priv.h"
 
-#define AGENT_BYTES (1u << 20) /* bytes of address space; more than the agent needs */
+/* load_error() tests whether so much address space is free; the agent needs less */
+#define AGENT_BYTES (1u << 20)
 
 const struct kfdshim_agent *agent_loaded;
 
@@ -170,9 +171,10 @@ void urcu_prepare(void)
 }
 
 /*
- * Returns true if liburcu can start, and frees the reserved key for it. If liburcu finds no free
- * key, or if membarrier(2) exists and fails, it ends the process. The value of a key with a low
- * number needs no memory, so a thread can register with liburcu in a signal handler, too.
+ * Returns true if liburcu can start, and frees the reserved key for it. To be checked before
+ * liburcu is loaded, because liburcu ends the process if it finds no free key, or if membarrier(2)
+ * exists and fails. The value of a key with a low number, such as the reserved one, needs no
+ * memory. So a thread can register with liburcu in a signal handler, too.
  */
 static bool urcu_can_start(void)
 {
@@ -203,7 +205,7 @@ static void load(void)
 	void *handle;
 	int err;
 
-	next_resolve(); /* needed even if the agent is switched off: the hooks still forward */
+	next_resolve(); /* needed also without the agent, because the hooks still forward */
 	if (off && strcmp(off, "1") == 0)
 		return;
 	if (off && *off && strcmp(off, "0") != 0)

@@ -77,8 +77,8 @@ STORE(store_screlease, TABLE_STORE_SCRELEASE)
 WAIT(wait_relaxed, TABLE_WAIT_RELAXED)
 WAIT(wait_scacquire, TABLE_WAIT_SCACQUIRE)
 
-/* Puts the entry's old value back, unless another tool has hooked the entry meanwhile. That tool
- * calls this library's hook, which then only forwards. */
+/* Puts the entry's old value back, unless another tool has hooked the entry after this library.
+ * That tool goes on calling this library's hook, which then only forwards. */
 static void take_out(enum table_function f)
 {
 	any_fn *ours = functions[f].hook;

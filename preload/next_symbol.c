@@ -53,10 +53,10 @@ static int nth_object(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /*
- * Searches one loaded library after the other (with runtime_only: one HSA runtime) for a definition
- * of `name` that is not `self`. Returns it, or NULL. The libraries' names are fetched one at a
- * time, because a dlopen inside of dl_iterate_phdr would take the dynamic linker's locks in the
- * wrong order. The handle of the library with the definition is not closed, so that it stays
+ * Searches the loaded libraries one after the other (with runtime_only: only the HSA runtimes) for
+ * a definition of `name` that is not `self`. Returns it, or NULL. The libraries' names are fetched
+ * one at a time, because a dlopen inside of dl_iterate_phdr would take the dynamic linker's locks
+ * in the wrong order. The handle of the library with the definition is not closed, so that it stays
  * loaded.
  */
 static void *search(const char *name, void *self, bool runtime_only)
@@ -119,10 +119,10 @@ static void pin(void *f, struct symbol_owner *last)
 		(void)dlopen(last->name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/* Finds the next definition of @name, which is not @self. Searches where RTLD_NEXT searches, then
- * the loaded HSA runtimes, then, unless @runtime_only, all loaded libraries: if a program loads HIP
- * with RTLD_LOCAL (as Python does), RTLD_NEXT does not find the runtime. The runtimes come first,
- * because another library could be a wrapper that leads back to this one. */
+/* Finds the next definition of @name, which is not @self. Searches where RTLD_NEXT searches. This
+ * does not find the runtime if a program loads HIP with RTLD_LOCAL (as Python does). So then
+ * searches the loaded HSA runtimes and, unless @runtime_only, all loaded libraries. The runtimes
+ * come first, because another library could be a wrapper that leads back to this one. */
 static void *find(const char *name, void *self, bool runtime_only, struct symbol_owner *last)
 {
 	void *f = dlsym(RTLD_NEXT, name);

@@ -85,8 +85,8 @@ static void find_ioctl_early(void)
 {
 	ioctl_fn *next = (ioctl_fn *)dlsym(RTLD_NEXT, "ioctl");
 
-	/* dlsym returns this library's own ioctl if another library wraps dlsym, because then that
-	 * library is the caller. */
+	/* RTLD_NEXT begins behind the library that calls dlsym. If another library wraps dlsym,
+	 * that library is the caller, and the result can be this library's own ioctl. */
 	if (!next || next == ioctl)
 		next = ioctl_syscall;
 	__atomic_store_n(&next_ioctl, next, __ATOMIC_RELAXED);
@@ -135,8 +135,9 @@ STORE(hsa_signal_store_relaxed)
 STORE(hsa_signal_store_screlease)
 STORE(hsa_signal_store_release) /* HSA 1.0, which all runtimes still export */
 
-/* Sets *next, the function that a store by symbol calls: to the function behind this library's hook
- * in the API table, or, if the hook is not there, to the runtime's exported function. */
+/* Sets *next, the function that a store by symbol calls. This is the function behind this library's
+ * hook in the API table. If the hook is not there, it is the runtime's exported function
+ * (*found). */
 static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 {
 	store_fn *exported = __atomic_load_n(found, __ATOMIC_RELAXED);
@@ -193,7 +194,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 {
 	if (S_ISCHR(a->st_mode))
 		return S_ISCHR(b->st_mode) && a->st_rdev == b->st_rdev;
-	/* compare inodes, because kfdsim's /dev/kfd is no device */
+	/* compare inodes, because kfdsim's /dev/kfd is not a device file */
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
@@ -341,10 +342,11 @@ WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE) /* HSA 1.0 */
 
 /* ---- loads of signals ---- */
 
-/* A program may notice the end of its work by a load alone: HIP runtimes load a signal's value
- * before they wait for the signal, and do not wait if the value is final. The loads are wrapped by
- * symbol here and in the API table as well (api_table.c). A load that passes both hooks does no
- * harm, because the second report of the same end changes nothing. */
+/* HIP runtimes load a signal's value before they wait for the signal, and do not wait if the value
+ * is final (0 or below). So a load may be the only call by which a program notices the end of its
+ * work. The loads are wrapped by symbol here and in the API table as well (api_table.c). A load
+ * that passes both hooks does no harm, because the second report of the same end changes
+ * nothing. */
 
 static hsa_signal_value_t load_nowhere(hsa_signal_t signal)
 {
@@ -375,8 +377,8 @@ LOAD(hsa_signal_load_acquire)
 
 /*
  * Hooks that learn the handles that a program has for its queues. The queues themselves are known
- * from the ioctls. A handle is new if a profiler has put an intercept queue, a second hsa_queue_t,
- * before the driver's queue.
+ * from the ioctls. A handle is not the hsa_queue_t of a known queue if a profiler has put an
+ * intercept queue, a second hsa_queue_t, before the driver's queue.
  *
  * hsa_amd_queue_create, which only runtimes after 7.2 have, is not wrapped. Its queues are known
  * from the ioctl, and a definition here would make programs that search for the name believe that

@@ -31,9 +31,10 @@ struct next_symbol {
 };
 #define NEXT static const struct next_symbol __attribute__((section("kfdshim_next"), used))
 
-/* Finds the definition of entry->name that follows this library's own, entry->self: by RTLD_NEXT,
- * else in the loaded libraries. The library that contains it stays loaded from then on. Stores it
- * in *entry->pointer and returns it; `none` if there is no such definition. Keeps errno. */
+/* Finds the definition of entry->name that follows this library's own (entry->self). Searches by
+ * RTLD_NEXT, then in the loaded libraries. Stores the definition in *entry->pointer and returns it;
+ * stores and returns `none` if there is no such definition. The library that contains it stays
+ * loaded from then on. Keeps errno. */
 void *next_find(const struct next_symbol *entry, void *none);
 
 /*

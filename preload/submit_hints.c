@@ -31,7 +31,8 @@ static inline __attribute__((always_inline)) uint64_t doorbell_of(const hsa_queu
 }
 
 /* Returns true if the queue is known to be active and the gate (agent_abi.h) is open. Tests both
- * conditions by one branch, which saves as much time as the function's landing pad costs. */
+ * conditions by one branch. That saves the time of one instruction, as much as the landing pad for
+ * indirect branches (endbr64) costs at the function's entry. */
 static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queue)
 {
 	uint64_t signal = doorbell_of(queue);
@@ -42,8 +43,8 @@ static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queu
 	return __builtin_expect((other | __atomic_load_n(&gate, __ATOMIC_RELAXED)) == 0, 1);
 }
 
-/* Passes a reservation to the agent: waits for the gate first and reports the work afterwards,
- * because a packet that waits is no work on the queue yet. */
+/* Calls agent->reserve(), which waits while the gate is closed, and only then reports the doorbell,
+ * because a thread that waits has not put work on the queue yet. */
 static COLD void before_reserve(const hsa_queue_t *queue, uint64_t packets)
 {
 	const struct kfdshim_agent *agent = agent_now();
@@ -82,9 +83,9 @@ static void store_nowhere(const hsa_queue_t *queue, uint64_t value)
 	(void)value;
 }
 
-/* Wraps a function that reserves `packets` slots of `queue`. Both calls are tail calls, so that the
- * fast path saves no registers. For a function without a result `return` has a void expression,
- * which GNU C permits. */
+/* Wraps a function that reserves `packets` slots of `queue`. The calls of the next definition and
+ * of first_NAME() are tail calls, so that the fast path saves no registers. For a function without
+ * a result `return` has a void expression, which GNU C permits. */
 #define RESERVE(name, result, none, packets, parameters, arguments)                                \
 	static __typeof__(name) find_##name;                                                       \
 	static __typeof__(name) *next_##name = find_##name;                                        \
