@@ -199,8 +199,9 @@ static void serve_rung(struct shim_queue *q, uint64_t signal, uint64_t now_ns)
 
 	if (!q->readable)
 		return;
-	/* The doorbell of an intercept queue. Its owner passes the packets on later, and only then
-	 * does the write pointer of `q` move. So the sampler has to find the end. */
+	/* The doorbell of an intercept queue. The profiler that owns this queue passes the packets
+	 * on later, and only then does the write pointer of `q` move. So the sampler has to find
+	 * the end. */
 	if (signal == q->intercept_doorbell) {
 		activity_begin(q, now_ns);
 		return;
@@ -247,8 +248,9 @@ static void serve_moved(struct shim_queue *q, uint64_t now_ns)
 		activity_submitted(q, r, w, now_ns);
 }
 
-/* Serves the requests that hooks have left in queues. `requests` is cleared first: a request that
- * arrives during the loop sets it again. Under the lock. */
+/* Carries out the requests that hooks have stored in the queues (`rung`, `moved`, `done`).
+ * `requests` is cleared first, so that a request that arrives during the loop sets it again. Under
+ * the agent's lock. */
 static void serve(void)
 {
 	uint64_t now_ns = 0, rung, done;
@@ -309,7 +311,7 @@ void activity_doorbell(uint64_t signal)
 	}
 	q = queue_by_hsa(hsa_queue);
 	/* If the queue is active and hooked, its doorbell is missing in the table only because
-	 * another doorbell has taken its place there; no request is needed then. */
+	 * another doorbell has taken its slot; no request is needed then. */
 	query = q && (!__atomic_load_n(&q->active, __ATOMIC_SEQ_CST) ||
 		      !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED));
 	if (!q) {
@@ -396,13 +398,13 @@ void activity_queue_added(struct shim_queue *q, uint64_t now_ns)
 	events->queue(q);
 	if (q->node != NODE_NONE)
 		events->node(q->node, queues.nodes[q->node].active > 0, now_ns);
-	activity_requests(now_ns); /* the node of this queue may be new */
+	activity_requests(now_ns); /* a request in progress makes a new node active, too */
 	if (queue_pointers(q, &r, &w) && !queue_drained(q, r, w))
 		activity_begin(q, now_ns);
 }
 
-/* Makes a queue idle and removes it from the published state and from the table. Under the lock;
- * the caller waits for readers before it frees the queue. */
+/* Makes a queue idle and removes it from the published state and from the table. Under the agent's
+ * lock; the caller waits for readers before it frees the queue. */
 static void take_out(struct shim_queue *q)
 {
 	if (q->active) {

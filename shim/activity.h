@@ -27,15 +27,16 @@
 #include "shim/queue_table.h"
 
 /* The agent's lock. It is held only for memory accesses and a write to an eventfd, never for
- * anything longer. agent_unlock() serves the requests of hooks first. */
+ * anything longer. agent_unlock() first carries out the requests that hooks have stored in
+ * queues. */
 void agent_lock(void);
 void agent_unlock(void);
 
 /* Hook of struct kfdshim_agent: makes the queue of the doorbell signal @signal active. Called when
  * @signal is not in the table of active doorbells. Any thread; keeps errno. */
 void activity_doorbell(uint64_t signal);
-/* Serves the requests that were left in queues, or leaves that to the thread that holds the lock.
- * Never waits. Any thread. */
+/* Carries out the requests that hooks have stored in queues, or leaves that to the thread that
+ * holds the lock. Never waits. Any thread. */
 void activity_request(void);
 
 /* ---- entries of the table; called without the agent's lock ---- */

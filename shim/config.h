@@ -25,10 +25,11 @@ struct shim_config {
 	char runtime_dir[CONFIG_DIR]; /* XDG_RUNTIME_DIR; empty: none */
 	/* KFDSHIM_LEVEL, or PROTOCOL_LEVEL_AUTO. */
 	enum protocol_level level;
-	bool observe;		   /* level observe: never preempts, is never preempted */
-	uint32_t slo_us;	   /* latency objective, us; 0: none */
-	uint64_t gate_packets;	   /* level gate: packets that may be in flight while held */
-	bool update_queue;	   /* level self uses UPDATE_QUEUE (queue_override.h) */
+	bool observe;	 /* KFDSHIM_LEVEL=observe: never preempts, is never preempted */
+	uint32_t slo_us; /* latency objective, us; 0: none */
+	/* number of packets that may be in flight while held by CLIENT_SHM_LEVEL_GATE */
+	uint64_t gate_packets;
+	bool update_queue;	   /* CLIENT_SHM_LEVEL_SELF uses UPDATE_QUEUE (queue_override.h) */
 	bool no_interrupts;	   /* HSA_ENABLE_INTERRUPT=0: the runtime's threads poll */
 	uint64_t vram_limit_bytes; /* bytes for each node; UINT64_MAX: no limit */
 	enum log_level log;
@@ -36,7 +37,8 @@ struct shim_config {
 
 extern struct shim_config config;
 
-/* Returns the priority for scheduling: PRIORITY_UNSET (none) at level observe. Any thread. */
+/* Returns the priority for scheduling; PRIORITY_UNSET (none) with KFDSHIM_LEVEL=observe. Any
+ * thread. */
 static inline int config_priority(void)
 {
 	return config.observe ? PRIORITY_UNSET

@@ -19,8 +19,9 @@ struct render_userq {
 };
 
 /* Returns the context number under which user queues of the render node behind @fd are listed. No
- * KFD context has it, because a user queue and a KFD queue can have the same id. Sets *gpu_id to
- * the node's gpu_id. Returns 0 if @fd is not the render node of a KFD node. Keeps errno. */
+ * KFD context has this number, because a user queue and a KFD queue can have the same id. Sets
+ * *gpu_id to the node's gpu_id. Returns 0 if @fd is not the render node of a KFD node. Keeps
+ * errno. */
 uint32_t render_context(int fd, uint32_t *gpu_id);
 /* Creates a struct shim_queue for a user queue, as shim_queue_new() does for a KFD queue. Its
  * pointers are GPU addresses and cannot be read here. Returns NULL if memory is short. */

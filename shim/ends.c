@@ -56,7 +56,7 @@ static bool take_waiter(struct end_waiter *waiter, pthread_t self)
 /*
  * Records the wait in a free entry of waiters[]. A thread may leave the runtime's wait without a
  * call of ends_wait_end(), because it ends there or a signal handler jumps out. Its entry then
- * stays in use. The next wait of the thread reuses it, or that of a new thread with the same
+ * stays in use. It is reused by the next wait of the thread, or of a new thread with the same
  * pthread_t (which is likely, because it uses the same stack), so entries do not run out. Until
  * then the old signal counts as waited for, which matters only while the signal stays above 0.
  */
@@ -105,11 +105,13 @@ static bool engine_has_ended(const struct shim_queue *q, uint64_t r, uint64_t w)
 }
 
 /*
- * Returns true if a final signal of the last packet shows the end of the queue's work even while
- * the read pointer is still before that packet. The slot may be reserved and not filled yet, and
- * then names an old signal. activity_try_end() detects that, but only for queues whose doorbells
- * all have hooks (queue_is_covered()). The signal is not trusted either if a poll has refuted the
- * end at this write pointer (look.c), because it would report the same end again at every load.
+ * Returns true if a final signal of the last packet counts as the end of the queue's work even
+ * while the read pointer is still before that packet. It does not count in two cases:
+ * - Not all doorbells of the queue have hooks (queue_is_covered()). The last slot may be reserved
+ *   and not filled yet, and then names an old signal; activity_try_end() detects that only by
+ *   hooks.
+ * - A poll has refuted the end at this write pointer (look.c). The signal would report that end
+ *   again at every load.
  */
 static bool may_lag(const struct shim_queue *q, uint64_t w)
 {
@@ -118,7 +120,7 @@ static bool may_lag(const struct shim_queue *q, uint64_t w)
 
 /*
  * Returns true if all work of @q is over, and sets *done to its write pointer. Checks only a queue
- * whose last packet names @signal, or, with @any, every queue, at the cost of a system call. The
+ * whose last packet names @signal. If @any, checks every queue, at the cost of a system call. The
  * value of the signal is read after the write pointer, because the program may have used the signal
  * for another packet since its thread saw the end.
  */
@@ -139,7 +141,8 @@ static bool has_ended(const struct shim_queue *q, uint64_t signal, bool any, uin
 	return any && w - r <= 1 && completion_of(q, w, &last) == COMPLETION_DONE;
 }
 
-/* Stores the request `done` in the queue if its work has ended. Returns true if so. */
+/* Requests that the queue becomes idle if its work has ended: stores its write pointer in q->done,
+ * for the thread that holds the lock. Returns true if so. */
 static bool request_end(struct shim_queue *q, uint64_t signal, bool any)
 {
 	uint64_t done;
@@ -164,7 +167,8 @@ static bool request_start(struct shim_queue *q, uint64_t signal, bool any)
 	return true;
 }
 
-/* Calls @request for each queue, then serves the requests that it stored in queues. Keeps errno. */
+/* Calls @request for each queue. Then carries out the requests that it has stored in queues. Keeps
+ * errno. */
 static inline __attribute__((always_inline)) void
 each_queue(bool (*request)(struct shim_queue *q, uint64_t signal, bool any), uint64_t signal,
 	   bool any)

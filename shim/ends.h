@@ -3,11 +3,11 @@
  * Finds ends of work that a thread of the program has noticed: its wait for a signal or the
  * driver's wait for events has returned, or its load has returned a final value (0 or below).
  *
- * A queue has ended if the completion signal of its last packet is final, read after the queue's
- * write pointer (completion.h). The thread may have waited for another signal: when a copy is over
- * that waited on the GPU for a kernel, the kernel is over, too. A signal that counts from 0
- * downwards is final at once, so its queue counts as idle until the sampler finds that the read
- * pointer stays before the write pointer.
+ * The work of a queue has ended if the completion signal of the queue's last packet is final. The
+ * signal is read after the queue's write pointer (completion.h). The thread may have waited for
+ * another signal: when a copy is over that waited on the GPU for a kernel, the kernel is over, too.
+ * A signal that counts from 0 downwards is final at once, so its queue counts as idle until the
+ * sampler finds that the read pointer stays before the write pointer.
  *
  * Threads: any. The hooks never wait for a lock; they leave a request in the queue (activity.h).
  */
@@ -21,12 +21,14 @@
  * hooks of struct kfdshim_agent; any thread. Returns a ticket for ends_wait_end(), or
  * KFDSHIM_NO_TICKET if no queue is active or too many threads wait. */
 uint32_t ends_wait_begin(uint64_t signal);
-/* Removes the record of ends_wait_begin(). If @over, also makes the queues idle that have ended.
- * @over: the condition was met and the signal is final (0 or below). Keeps errno. */
+/* Removes the record of ends_wait_begin(). @over: the wait's condition was met and the signal is
+ * final (0 or below). If @over, also makes the queues idle whose work has ended. Keeps errno. */
 void ends_wait_end(uint32_t ticket, uint64_t signal, bool over);
-/* Makes the queues idle that have ended, after a load of a final value of @signal. Keeps errno. */
+/* Called after a load that has returned a final value (0 or below) of @signal: makes the queues
+ * idle whose work has ended. Keeps errno. */
 void ends_loaded(uint64_t signal);
-/* Makes the queues idle that have ended. Called after the driver's wait for events. Keeps errno. */
+/* Called after the driver's wait for events: makes the queues idle whose work has ended. Keeps
+ * errno. */
 void ends_events(void);
 /* Makes the queues active whose write pointer has moved, after the runtime has accepted a copy.
  * Records @completion, the signal that the copy counts down at its end (0: none). Keeps errno. */

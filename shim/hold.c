@@ -25,7 +25,7 @@
 uint64_t hold_span_ns = 30000000000u;
 uint64_t hold_lease_ns = 3000000000u;
 
-/* Taken before the agent's lock, never with the agent's lock held. */
+/* This lock is taken before the agent's lock, never with the agent's lock held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -34,15 +34,18 @@ static struct {
 	int session_error;
 	struct {
 		bool hold;
-		int lost; /* positive errno that has ended a granted hold; 0: none, or reported */
+		/* positive errno that has ended a granted hold; 0: none, or hold_lost() has
+		 * returned it */
+		int lost;
 		uint64_t renewed_ns;
 	} holds[HOLD_BY_END];
 	enum client_shm_level level; /* the level that the last hold request named */
 	bool held;		     /* a hold is in effect, by `level` */
-	uint64_t since_ns;	     /* begin of the present time on hold; 0: not on hold */
+	uint64_t since_ns;	     /* begin of the current time on hold; 0: not on hold */
 	/* End of the pause after hold_span_ns. */
 	uint64_t run_until_ns;
-	uint32_t teardown_threads; /* threads in driver calls in which a held process would sleep */
+	/* number of threads in driver calls that would sleep if the process were held */
+	uint32_t teardown_threads;
 	/* A queue was created since the last hold_step(). */
 	bool new_queues;
 	bool published_session; /* the session was published to the daemon */
@@ -84,7 +87,7 @@ static void drop_holds(int err)
 	}
 }
 
-/* Publishes whether the process can hold itself at level self, by a session or by UPDATE_QUEUE. */
+/* Publishes whether CLIENT_SHM_LEVEL_SELF can hold the process, by a session or by UPDATE_QUEUE. */
 static void publish_self(void)
 {
 	bool updates = config.update_queue && config.level == PROTOCOL_LEVEL_SELF &&
@@ -185,9 +188,10 @@ static int release(void)
 	return err;
 }
 
-/* Returns true if the level is self or weight and cannot hold the process now: the runtime is not
- * enabled (before that the agent has no open device), or a thread is in a driver call that sleeps
- * while the session has queues suspended. A granted request stays, and is applied afterwards. */
+/* Returns true if the level is CLIENT_SHM_LEVEL_SELF or CLIENT_SHM_LEVEL_WEIGHT and cannot hold the
+ * process now. This is so until the runtime is enabled, because the agent has no open device before
+ * that, and while a thread is in a driver call that sleeps if the session has queues suspended. A
+ * granted request is kept, and applied afterwards. */
 static bool must_wait(void)
 {
 	if (it.level != CLIENT_SHM_LEVEL_SELF && it.level != CLIENT_SHM_LEVEL_WEIGHT)
@@ -195,9 +199,9 @@ static bool must_wait(void)
 	return !device_is_open() || (it.teardown_threads > 0 && !is_by_updates(it.level));
 }
 
-/* Holds or releases the process as the requests and the time limits demand. The time on hold is not
- * reset while the process is released only for a driver call: otherwise a process that makes such
- * calls often enough would never get its pause. */
+/* Holds or releases the process as the requests and the time limits demand. A release for a driver
+ * call does not restart the time on hold (since_ns). Otherwise a process that makes such calls
+ * often enough would never get its pause after hold_span_ns. */
 static int apply(uint64_t now_ns)
 {
 	bool due = wanted() && now_ns >= it.run_until_ns;
@@ -358,7 +362,7 @@ static void keep_device(const struct kfdshim_preload_iface *host, int fd)
 
 	if (device_is_open())
 		return;
-	/* Read this now, because later calls come under the agent's lock. */
+	/* Read the files for this now, because later calls come under the agent's lock. */
 	(void)topology_saves_waves();
 	it.host = host;
 	err = device_keep(fd);
@@ -381,10 +385,10 @@ void hold_device(const struct kfdshim_preload_iface *host, int fd)
 }
 
 /*
- * Returns true if the process should open the debug session on itself now, before a queue exists:
- * ENABLE on a busy runtime was seen to kill the process. If there is a daemon, the daemon opens the
- * session. A process that is never held opens none, because a GPU can have only one session (it has
- * one VMID for debugging).
+ * Returns true if the process should open the debug session on itself now, before a queue exists,
+ * because ENABLE on a busy runtime was seen to kill the process. Returns false if there is a
+ * daemon, because the daemon opens the session. Returns false if the process is never held, because
+ * a GPU can have only one session (it has one VMID for debugging).
  */
 static bool session_may_be_needed(void)
 {
@@ -414,7 +418,7 @@ void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd)
 		open_session();
 	publish_self();
 	pthread_mutex_unlock(&lock);
-	sampler_wake(); /* serve requests that had to wait for the runtime */
+	sampler_wake(); /* apply hold requests that had to wait for the runtime */
 	errno = saved;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Holds this process off the GPU by calls of the process itself. Only this module decides whether
- * the process is held, on whose request and by which level. The levels are self_session.c (a debug
- * session of the process on itself), submit_gate.c (submits nothing more) and queue_override.c
- * (queue priorities; level self without a session if KFDSHIM_UPDATE_QUEUE enables it).
+ * the process is held, on whose request and by which level (enum client_shm_level). The levels are
+ * in self_session.c (a debug session of the process on itself), submit_gate.c (submits nothing
+ * more) and queue_override.c (queue priorities; CLIENT_SHM_LEVEL_SELF without a session if
+ * KFDSHIM_UPDATE_QUEUE enables it).
  *
  * There are two requesters: the daemon (its hold command, daemon_link.c) and, without a daemon, a
  * peer (peer_policy.c). The process is held while at least one of them requests it, by the level
@@ -45,16 +46,17 @@ enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
  *   is left.
  */
 int hold_set(enum hold_by by, enum client_shm_level level, bool hold);
-/* Prepares a process that is not held for a later hold, so that the requester learns in advance
- * whether the level works. Level self opens the debug session now. Another level closes it, unless
- * KFDSHIM_LEVEL is self. The agent's thread.
+/* Prepares a process that is not held for a later hold, so that the requester learns before the
+ * hold whether the level works. CLIENT_SHM_LEVEL_SELF opens the debug session now. Any other level
+ * closes it, unless KFDSHIM_LEVEL is "self". The agent's thread.
  * Returns 0, or a negative errno as hold_set(). */
 int hold_prepare(enum client_shm_level level);
 /* Renews the hold request of @by, if any, for another hold_lease_ns. The agent's thread. */
 void hold_renew(enum hold_by by);
-/* If an error has ended a hold that hold_set() had granted to @by, returns that positive errno,
- * once; the request was dropped. Otherwise returns 0, also if the hold has ended by a time limit or
- * was interrupted by a driver call in which a held process would sleep. The agent's thread. */
+/* If an error has ended a hold that hold_set() had granted to @by, returns that positive errno, but
+ * only at the first call; the request was dropped. Otherwise returns 0, also if a time limit has
+ * ended the hold, or if it was interrupted by a driver call in which a held process would sleep.
+ * The agent's thread. */
 int hold_lost(enum hold_by by);
 /* Ends hold requests that were not renewed, applies the time limits, suspends new queues of a held
  * process and repeats what has failed. The agent's thread; to be called at least every 100 ms while
@@ -69,13 +71,13 @@ void hold_hand_over(void);
  * then no sign of a running kernel. Any thread. */
 bool hold_stands(void);
 
-/* Opens the device for UPDATE_QUEUE if level weight or KFDSHIM_UPDATE_QUEUE is configured. To be
- * called before a CREATE_QUEUE on @fd. Not under the agent's lock; keeps errno. */
+/* Opens the device for UPDATE_QUEUE if KFDSHIM_LEVEL is "weight" or KFDSHIM_UPDATE_QUEUE is set. To
+ * be called before a CREATE_QUEUE on @fd. Not under the agent's lock; keeps errno. */
 void hold_device(const struct kfdshim_preload_iface *host, int fd);
 /* To be called after RUNTIME_ENABLE has succeeded on @fd. Opens the device for the agent
- * (device_keep()). Opens the debug session of the process on itself at level self, and at levels
- * auto and trap if there is no daemon and a peer may hold this process. Otherwise the first hold
- * opens it. Not under the agent's lock; keeps errno. */
+ * (device_keep()). Opens the debug session of the process on itself if KFDSHIM_LEVEL is "self". If
+ * it is "auto" or "trap", opens the session only if there is no daemon and a peer may hold this
+ * process. Otherwise the first hold opens it. Not under the agent's lock; keeps errno. */
 void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd);
 /* To be called before the runtime is disabled. Closes the session, because the driver's runtime
  * disable would sleep while one is open, and closes the agent's device. Not under the agent's lock;

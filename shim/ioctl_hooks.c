@@ -144,7 +144,7 @@ static int create_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* Publishes the new settings of a queue. Under the lock. */
+/* Publishes the new settings of a queue. Under the agent's lock. */
 static void changed(const struct shim_queue *q)
 {
 	queue_changed(q);
@@ -355,7 +355,8 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 	unsigned nr = _IOC_NR((unsigned)request);
 	int saved = errno;
 
-	/* In a child made by clone() without the fork handlers the state is still the parent's. */
+	/* In a child made by clone() without the fork handlers the agent's state is still the
+	 * parent's, so only forward the call. */
 	if (getpid() != owner)
 		return host->ioctl(fd, request, arg);
 	NOT_CANCELLED;
@@ -448,8 +449,8 @@ static void app_settings_changed(void)
 	if (getpid() != owner)
 		return;
 	agent_lock();
-	/* Read under the lock, so that of two threads the one that comes last publishes the newest
-	 * values. */
+	/* Read the values under the agent's lock, so that of two threads in this function the last
+	 * one publishes the newest values. */
 	priority = __atomic_load_n(&app_settings->priority, __ATOMIC_SEQ_CST);
 	slo_us = __atomic_load_n(&app_settings->slo_us, __ATOMIC_SEQ_CST);
 	if (priority != KFDSHIM_UNASKED && priority != config.priority) {

@@ -125,8 +125,8 @@ static bool read_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEX
 			continue;
 		fd = atoi(entry->d_name);
 		number = fcntl(fd, F_GETSIG);
-		/* The program may use F_SETSIG for its real purpose, so device and inode must
-		 * match, too. */
+		/* F_SETSIG's number marks a file with its context. But the program may use F_SETSIG
+		 * for its real purpose, so device and inode must match, too. */
 		if (number > 0 && number < (int)CONTEXT_UNSEEN && known[number] &&
 		    fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_dev == contexts[number].dev &&
 		    st.st_ino == contexts[number].ino)

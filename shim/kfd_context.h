@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define CONTEXT_PRIMARY 0u
-#define CONTEXT_UNSEEN 63u /* number of every context that could not get one of its own */
+#define CONTEXT_UNSEEN 63u /* one number for all contexts for which no number was free */
 
 /* Registers a new context after CREATE_PROCESS succeeded on @fd. The context gets the lowest free
  * number from 1 on. If no number is free, that is logged once and the queues of the context are not

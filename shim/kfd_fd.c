@@ -33,10 +33,10 @@ static bool is_ours(int fd)
 	return descriptor_is_ours(fd) && is_device(fd);
 }
 
-/* Returns true if @fd still seems to be the agent's copy of a file descriptor of the program. A
- * copy cannot be marked, because that would mark the program's file, too. So its number may belong
- * to the program by now. If that file is of the primary context, calls on it have the same
- * effect. */
+/* Returns true if @fd still seems to be the agent's copy of a file descriptor of the program. The
+ * copy has no mark, because a mark would apply to the program's file, too. So the program may have
+ * closed the copy, and its number may belong to another file. That does no harm if the file is of
+ * the same device and of the primary context, because calls on it have the same effect. */
 static bool is_copy(int fd)
 {
 	return fd >= 0 && fd == device.copy && is_device(fd) &&

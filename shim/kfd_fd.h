@@ -22,7 +22,7 @@
 #include <stdbool.h>
 
 /* Opens the device for the agent. @fd is a file descriptor of the primary context that the program
- * has open; it identifies the device and is copied if need be.
+ * has open. It identifies the device, and is copied if the device cannot be opened.
  * Returns 0, or a negative errno. */
 int device_keep(int fd);
 /* Returns true between a successful device_keep() and device_drop(). Any thread. */
@@ -32,8 +32,8 @@ bool device_is_open(void);
 int device_fd(void);
 /* Ends the use of the device. Closes the file descriptor, unless it is a copy. */
 void device_drop(void);
-/* Closes the file descriptor as device_drop() does, and forgets the copy, which is the parent's. To
- * be called in a fork child. */
+/* Closes the file descriptor as device_drop() does, and forgets the copy of a file descriptor of
+ * the program, because it belongs to the parent. To be called in a fork child. */
 void device_forget(void);
 
 #endif

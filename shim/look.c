@@ -18,10 +18,10 @@
 #define POLL_MAX_NS 16000000u
 
 /*
- * Polling period of a queue while the daemon holds less urgent work for it and no thread of the
- * program reports its ends: until the end is found, no process uses the GPU. The daemon takes less
- * than a millisecond to hold the work, so a node where work was held within the last LATELY_NS
- * counts, too.
+ * Polling period of a queue if the daemon keeps less urgent work off the GPU because of this queue,
+ * and no thread of the program reports the end of its work. The period is short because until the
+ * end is found no process uses the GPU. The daemon needs up to a millisecond to suspend the less
+ * urgent work, so the period also applies within LATELY_NS after the daemon last did so.
  */
 #define CLOSE_NS 50000u
 #define LATELY_NS 100000000u
@@ -40,12 +40,13 @@
  * the start without an announcement may have been the runtime's own. */
 #define ANNOUNCED 16u
 
-/* Time for which a completion signal above 0 keeps a queue active although no thread waits for it:
- * it may belong to a kernel that runs, or may be in use again. */
+/* Time for which a completion signal above 0 keeps a queue active although no thread waits for the
+ * signal, which may belong to a kernel that runs, or may be in use again. */
 #define UNFINISHED_NS 100000000u
 
-/* Returns true if the queue is polled at the short period CLOSE_NS: less urgent work is or was held
- * on its node, and its last end was found by a poll. */
+/* Returns true if the queue is polled at the short period CLOSE_NS: the daemon keeps less urgent
+ * work off its node, or did so within LATELY_NS, and a poll had to find the queue's previous end of
+ * work. */
 static bool is_close(const struct shim_queue *q, uint64_t now_ns)
 {
 	const struct shim_node *node = q->node == NODE_NONE ? NULL : &queues.nodes[q->node];
@@ -69,7 +70,7 @@ static uint64_t period(const struct shim_queue *q, uint64_t since_ns, uint64_t n
 /* Returns the shortest time without movement of a pointer that can mean the end of work, in ns. It
  * is at least the polling period, because a shorter gap cannot be distinguished from work. After a
  * short burst of copies (SDMA) a gap below QUIET_MIN_NS means the end, too. After kernels it does
- * not, because equal pointers can hide the last kernel. */
+ * not, because the last kernel can still run when the pointers are equal. */
 static uint64_t gap_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t period_ns = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
@@ -108,8 +109,8 @@ static void stalled(struct shim_queue *q, uint64_t now_ns)
 }
 
 /* Handles a poll of a queue whose ring is not empty: its first packet runs or waits. A queue of an
- * offline process is never reported as blocked, because it could begin to run beside a request of
- * an online process at any moment. */
+ * offline process is never reported as blocked, because its work could begin at any moment, while
+ * an online process executes a request. */
 static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 {
 	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
@@ -118,9 +119,9 @@ static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 		q->stalled_ns = now_ns;
 		return;
 	}
-	/* On parts where the read pointer passes a packet when its execution begins, the kernel
-	 * before the barrier may still run, so the queue counts as blocked only after its quiet
-	 * time. */
+	/* On some GPUs the read pointer passes a packet when its execution begins. The kernel
+	 * before the barrier may still run then, so the queue counts as blocked only after its
+	 * quiet time. */
 	if (may && completion_of_barrier(q, r)) {
 		if (now_ns - q->stalled_ns >= quiet_limit(q, now_ns))
 			activity_block(q, true, now_ns);
@@ -134,9 +135,9 @@ static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 	stalled(q, now_ns);
 }
 
-/* Handles a poll of a queue whose ring is empty. On parts where the read pointer passes a packet
- * when its execution begins, the last kernel may still run. So the work counts as over only if the
- * completion signal is final, or after quiet_limit() if no thread waits for that signal. */
+/* Handles a poll of a queue whose ring is empty. On some GPUs the read pointer passes a packet when
+ * its execution begins, so the last kernel may still run. Therefore the work counts as over only if
+ * the completion signal is final, or after quiet_limit() if no thread waits for that signal. */
 static void poll_drained(struct shim_queue *q, uint64_t w, uint64_t now_ns)
 {
 	uint64_t quiet = now_ns - q->changed_ns, signal;
@@ -168,7 +169,8 @@ static void poll_drained(struct shim_queue *q, uint64_t w, uint64_t now_ns)
 
 static void read_pointer_moved(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 {
-	/* Count the stall up to this poll, because it has ended at some time after the last one. */
+	/* Count the stall up to this poll, because it has ended at some time after the previous
+	 * poll. */
 	if (q->stood)
 		stalled(q, now_ns);
 	q->seen_rptr = r;

@@ -50,7 +50,7 @@ static void wake(void)
 
 /* Wakes the daemon if it sleeps. The fence orders every earlier change of the shared memory before
  * the read of `asleep`. The daemon sets `asleep`, fences, and then reads the shared memory, so
- * either it sees the change, or this function sees `asleep`. */
+ * either the daemon sees the change, or this function sees `asleep`. */
 void link_shm_wake(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -68,7 +68,7 @@ void link_queue(const struct shim_queue *q)
 	generation = peer.shm->queue_generation;
 	entry = queues_entry(q);
 	client_shm_queue_write(peer.shm, q->slot, &entry);
-	/* Wake the daemon only for a change of the table; link_node() does so for activity. */
+	/* Wake the daemon only for a change of the table; link_node() wakes it for activity. */
 	if (peer.shm->queue_generation != generation)
 		link_shm_wake();
 }
@@ -145,14 +145,15 @@ static void publish_runtime(void)
 
 	if (!peer.shm)
 		return;
-	/* At level self only the process suspends itself, so the daemon must not: without a session
-	 * on itself it is not published as suspendable. */
+	/* If KFDSHIM_LEVEL is "self", the process suspends itself and the daemon must not. So it is
+	 * not published as suspendable while it has no session on itself. */
 	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == CLIENT_SHM_RUNTIME_ENABLED) {
 		reason = runtime.session_error;
 		state = reason ? CLIENT_SHM_RUNTIME_NEVER : CLIENT_SHM_RUNTIME_UNKNOWN;
 	}
-	/* A process at level observe is never published as suspendable. Neither is a process with a
-	 * session on itself, because the daemon could not open one. */
+	/* A process that is only observed (KFDSHIM_LEVEL=observe) is never published as
+	 * suspendable. Neither is a process with a session on itself, because the daemon could not
+	 * open one. */
 	if (config.observe || own)
 		state = CLIENT_SHM_RUNTIME_UNKNOWN;
 	/* The shared memory must never allow both a session of this process and one of the daemon.
@@ -320,8 +321,8 @@ static bool is_at(uint32_t i, uint32_t gpu_id)
 	return __atomic_load_n(&peer.daemon_shm->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id;
 }
 
-/* Returns true if the daemon holds less urgent work on the node. Tries first the node's last index
- * in the daemon's shared memory, which is mostly right. */
+/* Returns true if the daemon keeps less urgent processes suspended on the node. Tries first the
+ * node's last index in the daemon's shared memory, which is mostly right. */
 static bool holds_work(struct shim_node *node)
 {
 	uint32_t n = __atomic_load_n(&peer.daemon_shm->node_count, __ATOMIC_RELAXED), i = 0;
@@ -341,8 +342,8 @@ void link_read_daemon_shm(uint64_t now_ns)
 {
 	int priority = config_priority();
 
-	/* Return for an offline process, because no work is held for it. A process without a
-	 * priority may have got one from the daemon, so it goes on. */
+	/* Return for an offline process, because no work is held for it. Do not return for
+	 * PRIORITY_UNSET, because the daemon may have set a priority. */
 	if (!peer.daemon_shm || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)

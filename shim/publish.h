@@ -59,11 +59,11 @@ struct client_shm *link_leave_begin(void);
 void link_leave_end(struct client_shm *shm);
 
 /*
- * To be called before and after a driver call that can hold the driver's mutex of the process for
- * long. A suspend of the process waits for that mutex, and the daemon must not count this wait as
- * time that the GPU needs. Does not wake the daemon, which reads the announcement when it suspends;
- * a daemon that comes during the call gets it, too. Any thread, not under the agent's lock; both
- * keep errno.
+ * Announce in the shared memory that a driver call has begun and ended that can hold the driver's
+ * mutex of the process for long. A suspend of the process waits for that mutex, and the daemon must
+ * not count this wait as time that the GPU needs. The daemon is not woken, because it reads the
+ * announcement when it suspends. A daemon that comes during the call gets the announcement, too.
+ * Any thread, not under the agent's lock; both keep errno.
  */
 void link_pin_begin(void);
 void link_pin_end(void);
@@ -82,11 +82,11 @@ bool link_shm_end(void);
 /* Returns the client's shared memory, or NULL. Any thread with the agent's lock held; the sampler's
  * thread also without it. */
 struct client_shm *link_shm(void);
-/* Wakes the daemon if it sleeps; to be called after a change of the client's shared memory. Only
- * while there is a connection. */
+/* Wakes the daemon if it sleeps. To be called after a change of the client's shared memory, and
+ * only while there is a connection. */
 void link_shm_wake(void);
-/* Returns the daemon's last heartbeat, CLOCK_MONOTONIC ns; 0: none yet. Only while there is a
- * connection. */
+/* Returns the daemon's last heartbeat, CLOCK_MONOTONIC ns; 0: none yet. To be called only while
+ * there is a connection. */
 uint64_t link_shm_heartbeat_ns(void);
 /* Unmaps the shared memory and closes the eventfd, in a fork child. */
 void link_shm_forget(void);

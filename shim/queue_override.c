@@ -37,8 +37,8 @@ static void merge(struct kfd_ioctl_update_queue_args *args)
 		args->queue_percentage &= ~PERCENT;
 }
 
-/* Fills updates[] with the arguments of UPDATE_QUEUE for all queues for which the driver does not
- * have these values yet. Returns their number. */
+/* Fills updates[] with the UPDATE_QUEUE arguments of all queues for which the driver does not have
+ * the values of override_of yet. Returns their number. */
 static uint32_t collect(void)
 {
 	uint32_t n = 0;

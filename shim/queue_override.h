@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Holds the process off the GPU, or lowers its priority, by UPDATE_QUEUE. There are two uses:
- * - level weight: while held, the compute queues have the lowest priority;
- * - level self if KFDSHIM_UPDATE_QUEUE enables it: the compute queues are stopped (percentage 0).
- *   The driver then takes them off the GPU, saves their waves, and DESTROY_QUEUE does not sleep.
+ * - CLIENT_SHM_LEVEL_WEIGHT: while held, the compute queues have the lowest priority;
+ * - CLIENT_SHM_LEVEL_SELF if KFDSHIM_UPDATE_QUEUE enables it: the compute queues are stopped
+ *   (percentage 0). The driver then takes them off the GPU and saves their waves, and
+ *   DESTROY_QUEUE does not sleep.
  *
  * UPDATE_QUEUE sets ring, percentage and priority together, so this module changes one value and
  * passes on the runtime's other values, which the table has (queue_table.h). After the release the
@@ -38,10 +39,10 @@ int updates_set(const struct kfdshim_preload_iface *host, int fd, enum queue_ove
 /* Returns true if updates_set() may have stopped queues. Any thread. */
 bool updates_stand(void);
 
-/* updates_begin() is to be called before an UPDATE_QUEUE of the runtime is forwarded: takes the
+/* updates_begin() is to be called before an UPDATE_QUEUE of the runtime is forwarded. It takes the
  * lock of this module and, if @compute, replaces the values in *args by those that the driver is to
- * get. updates_end() releases the lock, when the runtime's values are in the table. Not under the
- * agent's lock. */
+ * get. updates_end() is to be called when the runtime's values are in the table. It releases the
+ * lock. Neither is to be called under the agent's lock. */
 void updates_begin(struct kfd_ioctl_update_queue_args *args, bool compute);
 void updates_end(void);
 

@@ -33,9 +33,9 @@ struct queues queues;
 
 typedef bool read_fn(void *to, uint64_t address, size_t size);
 
-/* Returns the address of the queue's hsa_queue_t, or 0 if there is none: if an HSA runtime has made
- * the queue, the read pointer is a member of its amd_queue_t, which then describes the same
- * ring. */
+/* Returns the address of the queue's hsa_queue_t, or 0 if there is none. If an HSA runtime has made
+ * the queue, the read pointer is a member of an amd_queue_t, which begins with the hsa_queue_t.
+ * That is so if the hsa_queue_t found there describes the same ring. */
 static uint64_t find_hsa_queue(const struct shim_queue *queue, read_fn *read)
 {
 	uint64_t base, hsa = (uint64_t)(uintptr_t)queue->rptr - AMD_QUEUE_RPTR;
@@ -92,8 +92,8 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
 	return q;
 }
 
-/* Marks a queue that is never freed as no leak for LeakSanitizer: this happens if threads destroy
- * queues while the process exits and liburcu has ended already. */
+/* Marks a queue that is never freed, so that LeakSanitizer does not report it. A queue is never
+ * freed if a thread destroys it while the process exits and liburcu has ended already. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 #define KEEP(queue) __lsan_ignore_object(queue)
@@ -122,7 +122,7 @@ static void report_overflow(uint32_t gpu_id)
 	reported = true;
 }
 
-/* Returns the index of a GPU in queues.nodes[]; appends a new GPU. Returns NODE_NONE if it is
+/* Returns the index of a GPU in queues.nodes[]; appends a new GPU. Returns NODE_NONE if nodes[] is
  * full. */
 static uint32_t node_of(uint32_t gpu_id)
 {

@@ -55,18 +55,19 @@ struct shim_queue {
 	 * DRM user queues. */
 	bool read_via_kernel;
 
-	/* From here on: protected by the agent's lock. */
+	/* All fields from here on are protected by the agent's lock. */
 	/* The values that the runtime passed to CREATE_QUEUE or to its last UPDATE_QUEUE. */
 	uint32_t priority, percent;
 	uint32_t percentage; /* queue_percentage, the whole word; `percent` is its low byte */
 	/* Values that the driver received last. They differ from the runtime's values while the
 	 * process is held by UPDATE_QUEUE (queue_override.h). */
 	uint32_t driver_percentage, driver_priority;
-	uint32_t cu_bits;	  /* number of CUs in the CU mask; 0: no mask */
-	uint64_t intercept_queue; /* hsa_queue_t of the intercept queue in front of it; 0: none */
-	bool cooperative;	  /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */
-	/* Address and size in bytes of the ring that the last UPDATE_QUEUE, or at first
-	 * CREATE_QUEUE, has set. */
+	uint32_t cu_bits; /* number of CUs in the CU mask; 0: no mask */
+	/* hsa_queue_t of a profiler's intercept queue in front of it; 0: none */
+	uint64_t intercept_queue;
+	bool cooperative; /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */
+	/* Address and size in bytes of the ring, as the last UPDATE_QUEUE has set them, or
+	 * CREATE_QUEUE if there was no UPDATE_QUEUE. */
 	uint64_t update_ring, update_bytes;
 	uint64_t doorbell; /* handle of the doorbell signal that the hooks saw; 0: none */
 	uint64_t seen_wptr, seen_rptr; /* pointers at the last poll or event */
@@ -91,13 +92,13 @@ struct shim_queue {
 	 * counted in node.active. */
 	bool blocked;
 
-	/* From here on: atomic; hooks access these fields without the lock. */
+	/* All fields from here on are atomic; hooks access them without the agent's lock. */
 	uint64_t intercept_doorbell; /* doorbell signal of `intercept_queue`; 0: none */
 	bool active;
 	bool hooked; /* a hook has seen its doorbell */
-	/* Set when a poll finds work that no hook has announced; each start of work that a hook
-	 * announces reduces it by 1. While it is not 0, the queue is polled as one without
-	 * hooks. */
+	/* Not 0: the hooks do not see all work of the queue, so it is polled as a queue without
+	 * hooks. Set when a poll finds work that no hook has announced; each start of work that a
+	 * hook announces reduces it by 1. */
 	uint32_t missed;
 	/* UPDATE_QUEUE changed the ring, so `ring` must not be read. */
 	bool ring_moved;
@@ -125,7 +126,7 @@ struct shim_node {
 
 struct queues {
 	struct shim_queue
-		*table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
+		*table[QUEUES_MAX]; /* written under the agent's lock, read after readers_begin() */
 	uint32_t end;		    /* all slots from this index on are empty */
 	uint64_t polled_ns;	    /* last poll of all queues, CLOCK_MONOTONIC ns */
 	/* Both point into struct kfdshim_preload_iface (channel/agent_abi.h): the number of queues
@@ -145,25 +146,25 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
  * reader may still use it. */
 void shim_queue_free(struct shim_queue *queue);
 
-/* Puts the queue into a free slot and makes readers see it. Sets `slot` and `node`. Under the lock.
- * Returns 0, or -ENOSPC if all QUEUES_MAX slots are used. */
+/* Puts the queue into a free slot and makes readers see it. Sets `slot` and `node`. Under the
+ * agent's lock. Returns 0, or -ENOSPC if all QUEUES_MAX slots are used. */
 int queue_insert(struct shim_queue *queue);
 /* Takes the queue out of the table. The caller must call readers_wait() before it frees the queue,
- * because readers may still use it. Under the lock. */
+ * because readers may still use it. Under the agent's lock. */
 void queue_remove(struct shim_queue *queue);
-/* Returns the queue with this context and KFD id, or NULL. Under the lock. */
+/* Returns the queue with this context and KFD id, or NULL. Under the agent's lock. */
 struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id);
 /* Registers the handle that hsa_queue_create() gave to the program. If the handle is not the
- * hsa_queue_t of a known queue but has the id of one, it belongs to an intercept queue (a
- * profiler's) in front of the known queue. From then on the doorbells of both are signs of work of
- * the known queue. Under the lock. */
+ * hsa_queue_t of a known queue but has the id of a known queue, it is that of an intercept queue
+ * (put before the known queue by a profiler). From then on the doorbells of both are signs of work
+ * of the known queue. Under the agent's lock. */
 void queue_join(uint64_t hsa_queue);
 /* Forgets the intercept queue of a queue, which queue_join() has registered; does nothing if there
- * is none. Under the lock. */
+ * is none. Under the agent's lock. */
 void queue_part(struct shim_queue *queue);
 /* Marks a `read_via_kernel` queue whose memory was freed. The queue stays in the table, but nothing
  * of its memory is read again, and its hsa_queue_t address is removed, because a new queue may use
- * it from now on. Under the lock. */
+ * it from now on. Under the agent's lock. */
 void queue_lost(struct shim_queue *queue);
 /* Returns the queue with this hsa_queue_t, or NULL. Within readers_begin(). */
 struct shim_queue *queue_by_hsa(uint64_t hsa_queue);
@@ -184,23 +185,23 @@ static inline bool queue_is_sdma(const struct shim_queue *queue)
 	       queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
-/* Returns true if a hook announces each start of work on this queue. Under the lock, or within
- * readers_begin(). */
+/* Returns true if a hook announces each start of work on this queue. Under the agent's lock, or
+ * within readers_begin(). */
 static inline bool queue_is_covered(const struct shim_queue *queue)
 {
 	return __atomic_load_n(&queue->hooked, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&queue->missed, __ATOMIC_RELAXED) == 0;
 }
 
-/* Returns true if the driver does not run a queue to which it has been passed these values
- * (is_active in kfd_process_queue_manager.c). */
+/* Returns true if the driver does not run a queue that has these values (is_active in
+ * kfd_process_queue_manager.c). */
 static inline bool queue_args_stop(uint64_t ring, uint64_t ring_bytes, uint32_t percentage)
 {
 	return ring == 0 || ring_bytes == 0 || (percentage & 0xff) == 0;
 }
 
-/* Reads both pointers of the queue. Under the lock, or within readers_begin() if the queue is not
- * `read_via_kernel`. Returns false if they cannot be read. */
+/* Reads both pointers of the queue. Under the agent's lock, or within readers_begin() if the queue
+ * is not `read_via_kernel`. Returns false if they cannot be read. */
 bool queue_pointers(const struct shim_queue *queue, uint64_t *rptr, uint64_t *wptr);
 /* Returns true if these pointers mean that the ring is empty. For PM4 queues the read pointer is an
  * offset into the ring in dwords; for the other types it counts like the write pointer, without a
@@ -210,7 +211,8 @@ bool queue_drained(const struct shim_queue *queue, uint64_t rptr, uint64_t wptr)
 /* Empties the table in a fork child, without freeing anything. */
 void queues_forget(void);
 
-/* Converts the queue to the form that it has in the client's shared memory. Under the lock. */
+/* Converts the queue to the form that it has in the client's shared memory. Under the agent's
+ * lock. */
 struct client_shm_queue queues_entry(const struct shim_queue *queue);
 
 #endif

@@ -20,7 +20,8 @@
 
 /* Longest time that readers_wait() and readers_before_fork() wait. */
 #define WAIT_NS 100000000u
-#define CHECK_NS 100000u /* period of the checks before and during a fork */
+/* period at which begin_wait() checks `forks`, and a fork checks `state` */
+#define CHECK_NS 100000u
 /* Size of the trial mapping in join(): larger than what liburcu's registry needs when it grows for
  * one more thread. With 4,000 threads the registry has 512 KiB, and doubles. */
 #define ROOM_BYTES (1u << 20)
@@ -33,7 +34,7 @@ extern __thread struct urcu_bp_reader *urcu_bp_reader /* NULL: thread is not reg
 	__attribute__((tls_model("initial-exec")));
 extern int urcu_bp_has_sys_membarrier; /* liburcu uses membarrier(2) */
 
-/* State of the wait for readers. liburcu's wait has no time limit, so a thread of its own executes
+/* State of the wait for readers. liburcu's wait has no time limit, so a separate thread executes
  * it, one wait at a time. ENDED and REFUSED are results of the last wait. */
 enum wait_state { NONE, RUNNING, ENDED, REFUSED };
 static uint32_t state; /* futex; atomic */
@@ -43,8 +44,8 @@ static uint32_t forks; /* forks in progress, during which no wait begins; atomic
 /* The thread that holds liburcu's lock for its fork; 0: none. Atomic, written under that lock. */
 static pthread_t locker;
 
-/* PID of the process whose threads may register with liburcu; 0: none may. In a child made by
- * clone() without the fork handlers, liburcu's registry may be locked for ever. */
+/* PID of the process whose threads may register with liburcu; 0: none may. It excludes a child made
+ * by clone() without the fork handlers, in which liburcu's registry may be locked for ever. */
 static pid_t home;
 
 /* Declare to ThreadSanitizer the order that liburcu guarantees and the sanitizer does not see. */
@@ -136,8 +137,8 @@ bool readers_wait(void)
 	struct timespec left;
 	bool ended = false;
 
-	/* Do not wait for the calling thread itself: in a signal handler that has interrupted a
-	 * read of this thread, or in a fork handler of the program during this thread's fork. */
+	/* Do not wait if the reader is the calling thread itself: it is in a signal handler that
+	 * has interrupted its read, or in a fork handler of the program during its fork. */
 	if ((urcu_bp_reader && urcu_bp_read_ongoing()) ||
 	    __atomic_load_n(&locker, __ATOMIC_RELAXED) == pthread_self())
 		return false;
@@ -199,7 +200,7 @@ void readers_after_fork_child(void)
 	__atomic_store_n(&home, usable ? getpid() : 0, __ATOMIC_RELAXED);
 	pthread_mutex_init(&one_at_a_time, NULL);
 	__atomic_store_n(&forks, 0, __ATOMIC_RELAXED);
-	/* Without its lock taken before the fork, liburcu may be unusable in the child: with
-	 * RUNNING readers_wait() returns false at once. */
+	/* If the lock of liburcu was not taken before the fork, liburcu may be unusable in the
+	 * child. The state RUNNING then makes readers_wait() return false at once. */
 	__atomic_store_n(&state, usable ? NONE : RUNNING, __ATOMIC_RELAXED);
 }

@@ -17,16 +17,18 @@
 #include "shim/safe_read.h"
 #include "shim/topology.h"
 
-/* Most attempts of a RUNTIME_ENABLE. It can be interrupted in its sleep only under a debugger. */
+/* Largest number of attempts of a RUNTIME_ENABLE: it can sleep, and a signal can interrupt that
+ * sleep, only under a debugger. */
 #define INTERRUPTED_MAX 16
 
-/* Held while the first CREATE_QUEUE enables the runtime: the queue of a second thread must not be
- * created before that. */
+/* Held while the first CREATE_QUEUE enables the runtime, so that no second thread creates a queue
+ * before the runtime is enabled. */
 static pthread_mutex_t enable_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool decided; /* under enable_lock: enable() need not be called again */
 /* Address of _amdgpu_r_debug; 0: not found. */
 static uint64_t r_debug;
-static bool ours; /* under enable_lock: enabled by the agent, not by the runtime */
+/* under enable_lock: the agent, and not the HSA runtime, has made the RUNTIME_ENABLE */
+static bool ours;
 
 /* Under the agent's lock. */
 static enum client_shm_runtime state = CLIENT_SHM_RUNTIME_UNKNOWN;
@@ -89,8 +91,8 @@ static bool can_debug(const struct kfdshim_preload_iface *host, int fd, uint32_t
 }
 
 /* Enables the runtime in the driver, if possible. Returns true if no later call needs to try again.
- * Returns false if @gpu_id is not a node, because then its CREATE_QUEUE fails and the runtime can
- * still be enabled at the next one. */
+ * Returns false if @gpu_id is not a node: this CREATE_QUEUE then fails, and the runtime can still
+ * be enabled at the next CREATE_QUEUE. */
 static bool enable(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id)
 {
 	uint32_t capability = topology_capability(gpu_id);
@@ -199,7 +201,8 @@ int runtime_ioctl(const struct kfdshim_preload_iface *host, int fd, unsigned lon
 {
 	struct kfdabi_runtime_enable args = {0};
 
-	/* The driver treats a secondary context as another process. */
+	/* Forward a call for a secondary context unchanged, because the driver treats that context
+	 * as another process. */
 	if (context_of_fd(fd) != CONTEXT_PRIMARY ||
 	    !memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
 		return host->ioctl(fd, request, arg);

@@ -16,8 +16,9 @@
 /* Finds the address that RUNTIME_ENABLE passes to the driver, by a look-up of the symbol
  * _amdgpu_r_debug. To be called at the agent's start, which is at the runtime's first ioctl. */
 void runtime_find(void);
-/* Enables the runtime, if that has not been done and driver and node support debugging. To be
- * called before a CREATE_QUEUE on @gpu_id is forwarded. Any thread; keeps errno. */
+/* Enables the runtime in the driver, unless it is enabled already, or driver or node do not support
+ * debugging. To be called before a CREATE_QUEUE on @gpu_id is forwarded. Any thread; keeps
+ * errno. */
 void runtime_before_queue(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id);
 /* Handles and forwards a RUNTIME_ENABLE (enable or disable) of the runtime itself. Any thread.
  * Returns as ioctl(): 0, or -1 with errno. */

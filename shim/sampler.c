@@ -31,7 +31,7 @@
 #define NO_BARRIER_NS 10000000u /* polling period on a kernel without membarrier(2) */
 #define DEAF_NS 10000000u	/* longest sleep while no eventfd can end it */
 /* Limits the CPU time of closely spaced polls (sleeps below CLOSE_BELOW_NS between them) to
- * 1/CLOSE_PART (2 %) of a core. Up to CLOSE_AHEAD_NS of that time may be used in advance. */
+ * 1/CLOSE_PART (2 %) of a core. A burst of polls may exceed that by CLOSE_AHEAD_NS. */
 #define CLOSE_PART 50u
 #define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
@@ -44,8 +44,8 @@
 uint64_t sampler_longest_ns = 10000000000u;
 
 static uint64_t wake_ns = WAKE_MIN_NS; /* measured duration of a wake: how late sleeps end */
-/* Measured duration of one iteration of the sampler's loop without its sleep. A poll makes a system
- * call for each queue that has drained. */
+/* Measured duration of one iteration of the sampler's loop without its sleep. It varies, because a
+ * poll makes a system call for each queue that has drained. */
 static uint64_t iteration_ns;
 static bool started; /* atomic */
 
@@ -55,8 +55,8 @@ void sampler_forget(void)
 	started = sampler_sleep.sleeping = sampler_sleep.queried = false;
 }
 
-/* Polls all queues. The clock is read under the lock, so that everything that happened before the
- * poll, in this thread or while it waited for the lock, has an earlier time. */
+/* Polls all queues. The clock is read under the agent's lock, so that everything that happened
+ * before the poll, in this thread or while it waited for the lock, has an earlier time. */
 static uint64_t poll_all(void)
 {
 	bool suspended = link_suspended() || hold_stands();
@@ -111,8 +111,8 @@ static uint64_t poll_before_sleep(uint64_t after)
  * readable. Returns 0 if a wake was requested meanwhile, because it may not have found the eventfd.
  *
  * If the program closes the eventfd during the sleep, ppoll() goes on waiting for the file, to
- * which nothing can be written any more. So every sleep has a limit, and the work of such a program
- * is noticed late by this limit, once.
+ * which nothing can be written any more. So every sleep has a limit. Work of such a program is
+ * noticed late by up to this limit, but only once.
  */
 static uint64_t longest_sleep(void)
 {

@@ -29,8 +29,9 @@ bool self_is_suspended(void)
 	return kfd_debug_is_holding(&session);
 }
 
-/* Closes the eventfd if the call has found that another process has ended the session. Returns
- * @result of that call. (Before Linux 6.12.103 any process could end the session.) */
+/* @result is that of a debug call. If this call has found that another process has ended the
+ * session, closes the eventfd. Returns @result. (Before Linux 6.12.103 any process could end the
+ * session.) */
 static int checked(int result)
 {
 	if (!session.enabled)

@@ -30,8 +30,8 @@
 int self_open(const struct kfdshim_preload_iface *host);
 /* Resumes all queues and closes the session, if it is open. */
 void self_close(void);
-/* Returns true while the session is open; if another process has ended it, until the next call
- * notices that. Any thread. */
+/* Returns true while the session is open. If another process has ended the session, returns true
+ * until another function here finds that out. Any thread. */
 bool self_is_open(void);
 
 /*
@@ -47,7 +47,7 @@ int self_suspend(void);
 /* Resumes the queues that were suspended, and no others. Returns 0, also if the session is gone, or
  * a negative errno. */
 int self_resume(void);
-/* Returns true if queues may be suspended. Any thread. */
+/* Returns true if a queue is, or possibly is, suspended by this session. Any thread. */
 bool self_is_suspended(void);
 /* Checks whether the session still exists in the driver. Returns 0; -EINVAL if another process has
  * ended it (self_is_open() is false then); or another negative errno if the check failed. */

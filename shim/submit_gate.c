@@ -15,7 +15,8 @@
 
 /* Longest time that a thread waits at the closed gate. */
 #define WAIT_NS 1000000000u
-#define CHECK_NS 1000000u /* if packets may be in flight: period of the checks for room */
+/* if packets may be in flight, a waiting thread checks for room with this period */
+#define CHECK_NS 1000000u
 
 static uint32_t *gate;
 
@@ -68,7 +69,7 @@ void gate_seen_events(void)
 	seen(RUNTIMES);
 }
 
-/* Returns true if the calling thread may wait at the gate: it is not known as the runtime's. */
+/* Returns true if the calling thread may wait at the gate: it is no known thread of the runtime. */
 static bool may_wait(void)
 {
 	/* With HSA_ENABLE_INTERRUPT=0 the runtime's threads poll and never call WAIT_EVENTS, so

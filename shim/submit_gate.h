@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Level gate: while the process is held, its threads wait before they reserve a slot in a queue.
+ * CLIENT_SHM_LEVEL_GATE: while the process is held, its threads wait before they reserve a slot.
  * Packets that are in a queue already still run. To delay only the doorbell would not be enough,
  * because the driver reads the write pointer from memory whenever it maps the queue again.
  *
@@ -18,13 +18,14 @@
  * struct kfdshim_preload_iface; it is not 0 while the gate is closed. */
 void gate_init(uint32_t *word);
 /* Closes or opens the gate. Opening wakes all waiting threads and never fails. Returns 0, or a
- * negative errno if the gate cannot be closed: the kind of a thread cannot be stored, so the
- * runtime's threads would wait, too (-EAGAIN: the program has used all keys of
- * pthread_key_create()). */
+ * negative errno if the gate cannot be closed. This is so if the kinds of threads cannot be stored,
+ * because the runtime's threads, which must not wait, would wait, too (-EAGAIN: the program has
+ * used all keys of pthread_key_create()). */
 int gate_set(bool closed);
 
-/* Waits until @count slots of this hsa_queue_t may be reserved, at most 1 s. A hook that a thread
- * calls before it reserves slots while the gate is closed. Any thread; keeps errno. */
+/* Hook `reserve` of struct kfdshim_agent, called before slots are reserved while the gate is
+ * closed. Waits until @count slots of this hsa_queue_t may be reserved, at most 1 s. Any thread;
+ * keeps errno. */
 void gate_pass(uint64_t hsa_queue, uint64_t count);
 
 /*
@@ -34,7 +35,8 @@ void gate_pass(uint64_t hsa_queue, uint64_t count);
  * HSA_ENABLE_INTERRUPT=0 the runtime's threads never call WAIT_EVENTS, so then an unclassified
  * thread counts as one of the program only if it is the first thread of the process.
  *
- * Any thread. Called at every level, because the daemon may choose level gate at any time.
+ * Any thread. Called at every level, because the daemon may choose CLIENT_SHM_LEVEL_GATE at any
+ * time.
  */
 void gate_seen_waiting(void);
 void gate_seen_events(void);

@@ -19,7 +19,8 @@ bool topology_saves_waves(void);
 /* Returns the gpu_id of the node whose render node has this minor number, or 0 if there is none.
  * Reads files until the node is found; later calls cost nothing. */
 uint32_t topology_gpu_of_render(unsigned minor);
-/* Forgets the render nodes, in a fork child: it uses no GPU, so partitions of GPUs can change. */
+/* Forgets the render nodes, in a fork child: the child uses no GPU, so the GPUs may be partitioned
+ * anew while it runs. */
 void topology_forget(void);
 
 #endif

@@ -128,7 +128,7 @@ static struct vram_buffer take(uint32_t context, uint64_t handle)
 	return found;
 }
 
-/* Returns the index of a GPU in nodes[]; appends a new GPU. Returns CLIENT_SHM_NODES if it is
+/* Returns the index of a GPU in nodes[]; appends a new GPU. Returns CLIENT_SHM_NODES if nodes[] is
  * full. */
 static uint32_t node_of(uint32_t gpu_id)
 {
@@ -261,7 +261,7 @@ int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long re
 	int result, err;
 
 	/* Remove the entry before the call, because the driver may give the handle to another
-	 * thread before this one has returned. The bytes count until then. */
+	 * thread before this call has returned. The bytes stay counted until it has returned. */
 	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args))) {
 		pthread_mutex_lock(&lock);
 		buffer = take(context_of_fd(fd), args.handle);

@@ -23,16 +23,17 @@
  * not forwarded and fails with ENOMEM, as on a full node. Returns as ioctl(): 0, or -1 with
  * errno. */
 int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg);
-/* Forwards a FREE_MEMORY_OF_GPU and subtracts from the count what it frees. Returns as ioctl(). */
+/* Forwards a FREE_MEMORY_OF_GPU and subtracts the freed VRAM from the count. Returns as ioctl(). */
 int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg);
 
-/* Subtracts the memory of an ended KFD context from the count. Not under the agent's lock. */
+/* Subtracts the VRAM of an ended KFD context from what is counted. Not under the agent's lock. */
 void vram_context_ended(uint32_t context);
 
-/* Publishes the bytes of all nodes to the client's shared memory. Under the agent's lock. */
+/* Publishes the allocated VRAM of all nodes in the client's shared memory. Under the agent's
+ * lock. */
 void vram_publish(void);
 
-/* Resets the count in a fork child, because the memory is the parent's. */
+/* Sets the counted VRAM to 0 in a fork child, because the memory is the parent's. */
 void vram_forget(void);
 
 #endif

@@ -24,7 +24,7 @@
 #define WELCOME_NS 1000000000u /* if no welcome arrives in this time, connect again */
 /* If the daemon gives no heartbeat for this time, it is disconnected. */
 #define SILENCE_NS 3000000000u
-#define FRESH_NS 1000000000u /* without a heartbeat for this time, holds are not renewed */
+#define FRESH_NS 1000000000u /* holds are renewed only if the last heartbeat is younger than this */
 #define UNUSED_FD (-1)
 
 /* DOWN: not connected. HANDSHAKE_DONE: hello sent, welcome awaited. UP: connected. LOST: the daemon
@@ -266,7 +266,8 @@ static void serve_hold_cmd(uint64_t now_ns)
 		return;
 	}
 	begun_ns = clock_ns();
-	/* Without a daemon or a command of a new daemon `hold_cmd` is 0, which means release. */
+	/* `hold_cmd` is 0 if there is no daemon, or if a new daemon has given no command yet. 0
+	 * means release. */
 	err = hold_set(HOLD_BY_DAEMON, HOLD_CMD_LEVEL(hold_cmd ? hold_cmd : peer.hold_cmd),
 		       HOLD_CMD_IS_HOLD(hold_cmd));
 	if (!err && HOLD_CMD_IS_PREPARE(hold_cmd))

@@ -23,8 +23,8 @@ void link_readable(void);
  * connection has ended. Sampler's thread only. */
 bool link_alone(void);
 
-/* Closes the connection and unmaps the shared memory, in a fork child; the parent's are
- * unaffected. */
+/* Closes the connection and unmaps the shared memory in a fork child. The parent keeps its
+ * connection and its mapping. */
 void link_forget(void);
 
 #endif

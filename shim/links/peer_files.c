@@ -25,10 +25,11 @@ static bool is_own_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Makes the directory in XDG_RUNTIME_DIR, or in /dev/shm if that variable is not set, or if it
- * names a directory that does not exist, as in containers, or that belongs to another user, as
- * under su and sudo. (Root could make it in the directory of another user, but that user could then
- * no longer make its own.) */
+/* Makes the directory in XDG_RUNTIME_DIR. Makes it in /dev/shm instead if that variable
+ * - is not set;
+ * - names a directory that does not exist, as in containers;
+ * - names a directory of another user, as under su and sudo. (Root could make it there, but that
+ *   user could then no longer make its own.) */
 static int make_dir(struct peers_own *own)
 {
 	if (is_own_dir(config.runtime_dir))
@@ -130,8 +131,8 @@ int peers_own_open(struct peers_own *own, const struct client_shm *shm, const ch
 
 	*own = (struct peers_own){
 		.directory = -1, .shm = -1, .socket = -1, .owner = PEERS_NO_OWNER};
-	/* With the time in it the name is different after an exec. So a peer that removes the files
-	 * of a dead process cannot remove those of a new process with the same PID. */
+	/* The name contains the time, so it changes with an exec. Otherwise a peer that removes the
+	 * files of a dead process could remove those of a new process with the same PID. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
 		 (unsigned long long)clock_ns() / 1000u);
 	*why = "the directory";

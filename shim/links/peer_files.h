@@ -15,7 +15,7 @@
 /* Number of bytes of a peer's file that are always read: all before `queues`. `more_nodes`, behind
  * it, is read only if the peer uses it. */
 #define PEERS_SHM_BYTES offsetof(struct client_shm, queues)
-#define PEERS_NAME 48 /* "PID-START" and a suffix, in bytes with the NUL */
+#define PEERS_NAME 48 /* size of a peer's name "PID-START" with a suffix and the NUL */
 
 #define PEERS_NO_OWNER ((uid_t)-1)
 
@@ -25,7 +25,8 @@ struct peers_own {
 	char path[CONFIG_DIR + 8];  /* path of the directory */
 	/* "PID-START", without a suffix */
 	char name[PEERS_NAME];
-	/* PEERS_NO_OWNER; or, after an error because another user owns the directory, that user. */
+	/* The user that owns the directory, if that is another user and peers_own_open() has failed
+	 * therefore; otherwise PEERS_NO_OWNER. */
 	uid_t owner;
 };
 

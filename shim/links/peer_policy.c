@@ -17,7 +17,7 @@
 #include "shim/queue_table.h"
 #include "shim/topology.h"
 
-#define CHECK_NS 100000000u /* period of checks while held, to notice the death of a peer */
+#define CHECK_NS 100000000u /* period of checks whether the peer that caused the hold is alive */
 #define BUSY_NS 10000000u   /* delay before the next attempt if a hold is not possible now */
 
 /* Each failed attempt to hold costs every process on the node some runlist updates ("bounces"). The
@@ -31,15 +31,16 @@
 #define SLOW_MAX 2u
 
 #define WEIGHT 2u /* default of online_weight in kfdschedd(8) */
-/* Upper limit of the hold-over (time on hold after the more urgent work has ended): the bound of
- * gaps.h for calls of SLOW_NS, the slowest that count as quick. Needed because measured times may
- * be longer: a call may have waited for a core. */
+/* Upper limit of the hold-over (time on hold after the more urgent work has ended). It is the bound
+ * of gaps_hold_ns() for calls of SLOW_NS, the longest that do not count as slow. Needed because
+ * measured times may be longer, if a call has waited for a core. */
 #define OVER_MAX_NS ((1 + WEIGHT) * SLOW_NS)
 
 static struct {
 	bool wished; /* hold_set() has granted the hold request of this module */
 	bool exempt; /* holding this process has done harm, so it is never held again */
-	/* The process is idle and its next work is to be held. Written under the agent's lock. */
+	/* The process is idle, and its next work is to be held, so this work has to wake the
+	 * sampler. Written under the agent's lock. */
 	bool ready;
 	int logged_error;  /* last failure that was logged, negative errno */
 	uint64_t retry_ns; /* earliest time of the next try */
@@ -86,8 +87,8 @@ static void failed(int err, uint64_t now_ns)
 		return;
 	}
 	if (err == -ECANCELED)
-		/* The agent has no open device, so it cannot suspend this process until much
-		 * later. */
+		/* The agent has no open device, and may not get one for a long time, so this
+		 * attempt counts as failed. */
 		err = -EOPNOTSUPP;
 	if (err == -EIO || err == -ETIME) {
 		spare("the firmware did not preempt its queues");

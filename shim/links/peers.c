@@ -22,11 +22,11 @@
 #define FILES_MAX 4096u
 #define RETRY_NS 10000000000u /* delay before the files are made again after an error */
 
-/* If so many datagrams wait in the socket, some may have been lost, ARRIVE among them. Linux queues
+/* If so many datagrams wait in the socket, others may have been lost, even an ARRIVE. Linux queues
  * 11 for a receiver that does not read them (max_dgram_qlen is 10). */
 #define FULL 8u
 
-#define CHECK_NS 100000000u /* period of check(), which reads all files, while held */
+#define CHECK_NS 100000000u /* while held, check() reads all files again with this period */
 
 #define PEERS_CHANGED 'l' /* a node of the sender became active or idle */
 #define ARRIVE 'a'	  /* the sender is new, or has another priority */
@@ -41,11 +41,11 @@ struct peer {
 	struct sockaddr_un address;
 	bool unwoken; /* atomic: still to be notified of the last change of this process */
 	bool stale;   /* its file has to be read again */
-	/* The nodes in its file, and which of them are active, at the last read of the file. */
+	/* Nodes in the peer's file, and which of them are active, as read_peer() found last. */
 	uint32_t gpu_ids[CLIENT_SHM_NODES];
 	bool busy[CLIENT_SHM_NODES];
-	/* Nodes that it uses, and those where it is active, set by the last is_urgent_elsewhere().
-	 * Bit numbers are indices in urgency.gpus. */
+	/* Nodes that the peer uses, and those where it is active, as the last is_urgent_elsewhere()
+	 * found. Bit numbers are indices in urgency.gpus. */
 	struct node_set nodes, active;
 };
 
@@ -54,13 +54,13 @@ struct peer {
 static struct peer peers[PEERS_MAX];
 static uint32_t count;
 static struct client_shm own;  /* content of this process's file; its events are unused */
-static struct client_shm copy; /* content of the peer's file that was read last */
+static struct client_shm copy; /* content of the peer's file that read_peer() or add() read last */
 static struct peers_own files = {.directory = -1, .shm = -1, .socket = -1};
 /* The process that made the files. */
 static pid_t started_by;
 static bool up;		  /* the files exist and are kept up to date */
-static bool rescan;	  /* atomic: scan() is needed: a peer is new or unreachable */
-static bool changed;	  /* atomic: something has changed that `urgent` depends on */
+static bool rescan;	  /* atomic: scan() is needed, because a peer is new or unreachable */
+static bool changed;	  /* atomic: a value has changed that determines `urgent` */
 static bool urgent;	  /* a more urgent peer is active on a node of this process */
 static uint64_t check_ns; /* next full check while held */
 static uint64_t retry_ns; /* earliest time to make the files again after an error */
@@ -119,9 +119,9 @@ static void set_changed(void)
 	__atomic_store_n(&changed, true, __ATOMIC_SEQ_CST);
 }
 
-/* Wakes the first peer that may have to hold itself: one with a lower priority or, if this process
- * uses a new node, of its own group, which is held together with it. Marks the others, and returns
- * true if there are any: wake_rest() wakes them. */
+/* Notifies the first peer that may have to hold itself because of this process, and marks the
+ * others for wake_rest(). Returns true if any is marked. Such a peer has a lower priority. If this
+ * process uses a new node, the peers of its group are such peers, too: a group is held together. */
 static bool wake_first(bool new_node)
 {
 	int mine = gang_priority(config.group, config_priority());
@@ -155,9 +155,9 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	write_shm(client_shm_node(&own, (uint32_t)slot), sizeof(struct client_shm_node));
 	set_changed();
 	more = wake_first(is_new);
-	/* Wake the sampler from a short sleep, too (new work itself ends only a long one), if it
-	 * has to wake the other peers, to hold this work, or to find peers that came while this
-	 * process had no queues and the sampler did not read the socket. */
+	/* New work ends only a long sleep of the sampler. End a short one, too, if the sampler has
+	 * to notify the other peers, to hold this work, or to find peers that came while this
+	 * process had no queues (the sampler does not read the socket then). */
 	if (more || (active && (peers_hold_awaits_work() || !queues_any())))
 		sampler_wake_now();
 	errno = saved;
@@ -219,8 +219,8 @@ static bool is_known(const char *name)
 	return strcmp(files.name, name) == 0;
 }
 
-/* Reads a peer's file. If the peer's priority has changed, notifies the peer, so that it reads the
- * file of this process again: with the old priority it may not have been notified of changes. */
+/* Reads a peer's file. If its priority has changed, notifies the peer, so that it reads this
+ * process's file again: only less urgent peers are notified, so it may have missed changes. */
 static void read_peer(struct peer *peer)
 {
 	int before = peer->priority;
@@ -517,7 +517,7 @@ static void drain_socket(void)
 	}
 }
 
-/* Finds changes whose datagram was lost and dead peers, every 100 ms while this process is held. */
+/* Every 100 ms while held: finds dead peers, and changes whose datagram was lost. */
 static void check(uint64_t now_ns)
 {
 	if (!peers_hold_stands() || now_ns < check_ns)

@@ -5,8 +5,9 @@
  *
  * Directory: $XDG_RUNTIME_DIR/kfdshim; /dev/shm/kfdshim-UID if that variable is not set or does not
  * name a directory of this user. Each process has two files there:
- * - PID-START.lane: a struct client_shm. The process writes its fixed fields, nodes[], and for
- *   observers from outside queues[], without the fields that change with work (state and hooked).
+ * - PID-START.lane: a struct client_shm. The process writes the fields that do not change, and
+ *   nodes[]. For tools that observe it, it also writes queues[], without the fields that change
+ *   with work (state and hooked).
  * - PID-START.socket: receives datagrams; one byte announces a change.
  *
  * START is the clock in us when the files were made, so that a process has other names after an
