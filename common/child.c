@@ -50,9 +50,9 @@ pid_t child_fork(int death_signal, bool leads_group)
 	if (pid == 0) {
 		drop_handlers();
 		prctl(PR_SET_PDEATHSIG, death_signal);
-		/* If the parent has ended before prctl(), no death signal will arrive. It is 0 if
-		 * the child is in a new pid namespace (unshare --pid), where the parent has no
-		 * pid. */
+		/* If the parent has ended before prctl(), no death signal will arrive. In a new
+		 * pid namespace (unshare --pid) getppid() is 0, because the parent has no pid
+		 * there. */
 		if (getppid() != parent && getppid() != 0)
 			_exit(126);
 	}

@@ -93,8 +93,9 @@ static void runlist_update_end(struct runlist_update *update)
 	process_ref(process);
 	if (update->unmapped)
 		update->unmapped(update);
-	/* If a signal interrupted the caller, one of the blocked calls may be the same call again.
-	 * It must find this call's answer, so answer before unlocking. */
+	/* process_unlock() executes the calls that wait for the lock. If a signal has interrupted
+	 * the caller, its repeated call may be among them, and gets the stored answer of the
+	 * interrupted one. So store that answer first. */
 	if (update->call && !call_alive(update->call)) {
 		call_reply(update->call, update->result);
 		update->call = NULL;

@@ -116,8 +116,9 @@ enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA, GPU_QUEUE_XGMI };
 struct gpu_queue_config {
 	enum gpu_queue_kind kind;
 	uint64_t client; /* id of the owner (the process) */
-	/* SDMA, XGMI: the number of an engine of either kind (-EINVAL if it does not exist), or
-	 * GPU_ENGINE_ANY: the engine of the queue's kind with the fewest queues. */
+	/* Not for compute queues. GPU_ENGINE_ANY: the engine of the queue's kind that has the fewest
+	 * queues. Otherwise the number of an engine, SDMA engines first, then XGMI engines; it need
+	 * not be of the queue's kind. -EINVAL: there is no such engine. */
 	uint32_t engine;
 };
 
