@@ -32,7 +32,7 @@ struct kernel {
 
 struct kernel_map {
 	struct process *process;
-	struct kernel *slots; /* open addressing; the size is a power of two */
+	struct kernel *slots; /* hash table with open addressing; the size is a power of two */
 	size_t size, used;
 	uint64_t *loaded; /* load addresses of the code objects that were read */
 	size_t n_loaded, cap_loaded;

@@ -32,7 +32,7 @@ enum { SH_THREADS_X = 7, SH_RSRC2 = 0x13 };
 
 struct pm4 {
 	uint32_t sh[SH_COUNT];
-	struct pm4_code levels[LEVELS]; /* indirect buffers; the last one is being executed */
+	struct pm4_code levels[LEVELS]; /* stack of indirect buffers; the top one is executed */
 	unsigned depth;
 	uint64_t ring_end; /* ring position after the packet that enters levels[0] */
 };
@@ -73,7 +73,8 @@ static int packet_at(const struct queue *queue, const struct pm4_code *code, uin
 	return code->dwords ? pm4_packet(queue, code, dwords, op) : -EAGAIN;
 }
 
-/* Returns true if packets with this opcode are passed to the GPU model alone, each as one unit. */
+/* Returns true if packets with this opcode are passed to the GPU model one by one, never several as
+ * one unit. */
 static bool stands_alone(uint32_t op)
 {
 	return op == PM4_WAIT_REG_MEM || op == PM4_WAIT_REG_MEM64 || op == PM4_DISPATCH_DIRECT ||

@@ -45,8 +45,8 @@ int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t fi
 
 /* Returns how many dwords after a PRED_EXEC are not executed, because none of the XCCs that the
  * packet names is the node's. @d: second dword of the packet; bits 31:24 name XCCs, bits 13:0 are
- * the number of dwords (PACKET3_PRED_EXEC in soc15d.h). The simulation executes once what is for
- * one XCC or for all. */
+ * the number of dwords (PACKET3_PRED_EXEC in soc15d.h). What is meant for one XCC, and what is
+ * meant for all, is executed once. */
 static uint32_t predicated(const struct queue *queue, uint32_t d)
 {
 	const struct sim *sim = queue->process->sim;

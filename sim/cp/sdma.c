@@ -2,7 +2,7 @@
 /*
  * SDMA packets of gfx9; formats as the runtime writes them (its sdma_registers.h). A copy takes the
  * time that its bytes need, and a wait stops the queue until the value in memory has come. The
- * small packets between these are passed to the GPU model as one.
+ * small packets between these are passed to the GPU model as one unit.
  */
 #include <errno.h>
 #include <stdlib.h>

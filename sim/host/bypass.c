@@ -15,7 +15,8 @@
 
 #define LIBRARY "libkfdsim-time.so"
 #define PROGRAMS 64u /* programs that are named in the report */
-/* The CPU time of the checks is limited to 1/CHECK_SHARE of the real time plus CHECK_FREE_NS. */
+/* The CPU time of bypass_check() is limited to 1/CHECK_SHARE of the real time plus
+ * CHECK_FREE_NS. */
 #define CHECK_SHARE 50u
 #define CHECK_FREE_NS 20000000ull
 

@@ -58,7 +58,8 @@ struct sim_config {
 	uint32_t nodes;			   /* 1 to SIM_NODES_MAX, all alike */
 	uint32_t gpu_ids[SIM_NODES_MAX];   /* those of the topology; not 0, all different */
 	uint32_t locations[SIM_NODES_MAX]; /* location_id of the topology */
-	struct gpu_config gpu; /* capacity and costs of one node; runlist update: unmap + map */
+	/* Capacity and costs of one node. A runlist update costs the sum of unmap and map. */
+	struct gpu_config gpu;
 
 	enum kfdabi_kernel kernel;    /* driver rules to follow */
 	enum kfdabi_rule broken_rule; /* rule to break (--break); KFDABI_RULE_NONE: none */

@@ -4,10 +4,10 @@
  * begins).
  *
  * However large a copy is, it is made in parts, so that no other work is delayed for long. What can
- * be copied in 1 ms is copied at once; such copies get at most a quarter of the time. The rest is
- * copied by the copy thread, which has ordinary priority. It releases sim->lock between its time
- * slices, and as soon as another thread waits for the lock. The packet completes when all bytes are
- * copied; until then further events of its queue are held back in order.
+ * be copied in 1 ms is copied in the calling thread; such copies get at most a quarter of the time.
+ * The rest is copied by the copy thread, which has ordinary priority. It releases sim->lock between
+ * its time slices, and as soon as another thread waits for the lock. The packet completes when all
+ * bytes are copied; until then further events of its queue are held back in order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,15 +17,16 @@
 #include "sim/driver/queue.h"
 
 #define PIECE 65536u   /* bytes between two readings of the clock */
-#define ROW_WORK 4096u /* cost of a row, in bytes that could be copied instead */
+#define ROW_WORK 4096u /* time to begin a row, in bytes that could be copied in that time */
 /* longest turn of the copy thread */
 #define SLICE_NS 1000000u
-#define SHARE 4u       /* copies that are made at once get at most 1/SHARE of the time */
+#define SHARE 4u       /* copies in the calling thread get at most 1/SHARE of the time */
 #define TINY 4096u     /* bytes; copied at once in any case */
 #define HELD_MAX 4096u /* limit of events that are held back for one queue */
-#define HELD_EACH 3u   /* events that one packet adds to these: STARTED, WAITING, RETIRED */
+#define HELD_EACH 3u   /* held events that one packet can add: STARTED, WAITING, RETIRED */
 
-/* Limit of one time slice of the copy thread, or of what is copied at once for a packet. */
+/* Limit of one time slice of the copy thread, or of the copies that the calling thread makes for a
+ * packet itself. */
 struct work_share {
 	uint64_t until_ns, work;
 	bool yields; /* the limit is reached, too, when another thread waits for sim->lock */
@@ -103,9 +104,9 @@ static bool tiny(const struct move *move)
 	return move->rows == 1 && move->slices == 1 && move->bytes <= TINY;
 }
 
-/* Copies as much as is allowed at once; returns as move_slice(). Such copies get at most 1/SHARE of
- * the time, because the calling thread may have real-time priority; after a pause they may take
- * SLICE_NS. Tiny copies, and all copies in virtual time, have no limit. */
+/* Copies what may be copied in the calling thread; returns as move_slice(). Such copies get at most
+ * 1/SHARE of the time, because the calling thread may have real-time priority. After a pause they
+ * may take SLICE_NS in one go. Tiny copies, and all copies in virtual time, have no limit. */
 static int move_at_once(struct queue *queue)
 {
 	const uint64_t advance = SHARE * SLICE_NS;

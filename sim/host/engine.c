@@ -79,8 +79,8 @@ static void publish(struct queue *queue, uint64_t limit)
 		queue->limit_seen = limit;
 }
 
-/* Makes the packets up to the last doorbell value available. The value is: for AQL the index of the
- * last packet, for SDMA the end of the packets in bytes, for PM4 in dwords. */
+/* Makes the packets up to the last doorbell value available. For AQL the value is the index of the
+ * last packet. For SDMA it is the end of the packets in bytes, for PM4 in dwords. */
 static void notice(struct queue *queue)
 {
 	uint64_t value = queue->doorbell_last;
@@ -107,7 +107,8 @@ static void rung(struct queue *queue, uint64_t value)
 		queue->rung_due_ns = now + delay;
 }
 
-/* Compares every doorbell with its last value: it is plain memory, so nothing reports a store. */
+/* Compares every doorbell with its last value. A doorbell is plain memory, so nothing reports a
+ * store to it. */
 static void scan_doorbells(struct sim *sim)
 {
 	uint64_t now = clock_ns();
@@ -260,7 +261,7 @@ static void expire(struct sim *sim, uint64_t now)
 		pins_expire(sim, now);
 }
 
-/* Ends processes that are gone, and updates the files that show the simulation's state. */
+/* Removes processes that have ended, and updates the files that show the simulation's state. */
 static void keep_house(struct sim *sim, uint64_t now)
 {
 	if (now >= sim->next_check_ns) {
@@ -353,7 +354,7 @@ static void move_clock(struct sim *sim, uint64_t to_ns)
 
 /* Runs one GPU to the first event that the GPU model reports, and moves the clock to that time. The
  * model does not report everything that it does, so this can be later than gpu_next(). Stops before
- * @until_ns, when something else happens. */
+ * @until_ns, the time of the next event outside of this GPU. */
 static void run_gpu(struct node *node, uint64_t until_ns)
 {
 	struct sim *sim = node->sim;
@@ -371,8 +372,8 @@ static void run_gpu(struct node *node, uint64_t until_ns)
 	}
 	any = gpu_step(node->gpu, until, &event);
 	move_clock(sim, model_to_wall(sim, gpu_now(node->gpu)));
-	/* Bring the other GPUs to this time, so that nothing that the event causes there begins
-	 * before it. */
+	/* Bring the other GPUs to this time, so that nothing that the event causes on them begins
+	 * before the event. */
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		if (gpu_next(sim->nodes[i].gpu) > gpu_now(node->gpu))
 			gpu_step(sim->nodes[i].gpu, gpu_now(node->gpu), &none);

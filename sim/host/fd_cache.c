@@ -19,9 +19,9 @@
 
 #include "sim/driver/queue.h"
 
-/* Looks the caller's fd up in /proc and fills in *@file. @known: the caller's process, if the
- * thread is known; the path then exists only if the thread still belongs to that process. Returns 0
- * or a negative errno. */
+/* Looks the caller's fd up in /proc and fills in *@file. @known is the caller's process, or NULL.
+ * If it is given, the lookup fails unless the thread still belongs to that process. Returns 0 or a
+ * negative errno. */
 static int find_file(pid_t tid, const struct process *known, struct caller_file *file)
 {
 	char path[64];
@@ -111,7 +111,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 		file->mark = known->file.mark;
 }
 
-/* Returns true, and fills in *@file, if the stored result is still valid. */
+/* Returns true, and fills in *@file, if the cache has a result for file->fd that is still valid. */
 static bool find(struct process *process, pid_t tid, struct caller_file *file)
 {
 	struct known_file *known = entry_of(process->sim, tid, file->fd);

@@ -169,7 +169,8 @@ static bool is_excused(const struct idle *idle, pid_t pid)
 	return process && process->excused;
 }
 
-/* Reads the state of all threads. Returns false if one can run or has ended in the meantime. */
+/* Reads the state of all threads. Returns false if a thread can run, or has ended in the
+ * meantime. */
 static bool all_asleep(struct idle *idle)
 {
 	bool ended = false;
@@ -193,13 +194,14 @@ static bool all_asleep(struct idle *idle)
 	return !ended;
 }
 
-/* Reads the CPU times. Returns false if one has changed, unless its process is excused. */
+/* Reads the CPU times. Returns false if one has changed, unless its process is excluded
+ * (idle_excuse()). */
 static bool clocks_stood(struct idle *idle)
 {
 	bool stood = true;
 
 	for (size_t i = 0; i < idle->all.n_processes; i++) {
-		/* 0: the process has ended, or its last thread is about to end */
+		/* ns is 0 if the process has ended or its last thread is about to end */
 		uint64_t ns = clock_of(idle->all.processes[i].clock);
 
 		stood &= ns == idle->all.processes[i].cpu_ns || idle->all.processes[i].excused;
@@ -220,8 +222,8 @@ static bool is_awake(const struct idle *idle, pid_t pid)
 /* Reads how often each thread was given a core. Returns false if one number has changed. The CPU
  * clock alone is not enough: it can stand still while its thread runs, because in a virtual machine
  * the kernel subtracts the time that the host took away from the threads that run afterwards.
- * Without `all`, reads only threads of processes that have run since the last proof; the stored
- * numbers of other threads are still those of that proof. */
+ * Without `all`, reads only threads of processes that have run since the last proof (that all
+ * threads are asleep); the stored numbers of other threads are still those of that proof. */
 static bool runs_stood(struct idle *idle, bool all)
 {
 	bool stood = true;
@@ -252,8 +254,8 @@ static void remember_clocks(struct idle *idle)
 		idle->all.processes[i].proved_ns = idle->all.processes[i].cpu_ns;
 }
 
-/* Returns true if the thread that was busy last is still busy. Most often it is, and this check is
- * far cheaper than reading all threads. */
+/* Returns true if the thread that the last check found busy is still busy. Most often it is, and
+ * reading it is far cheaper than reading all threads. */
 static bool is_still_busy(struct idle *idle)
 {
 	struct thread *thread = idle->all.n_threads ? &idle->all.threads[0] : NULL;

@@ -8,7 +8,7 @@
  * and the CPU time of each process must be the same before and after, and no process or thread may
  * have been created.
  *
- * A thread in uninterruptible sleep (a disk, the kernel's own grace periods) counts as busy. A
+ * A thread in uninterruptible sleep (for a disk, or for an RCU grace period) counts as busy. A
  * thread that is stopped by a signal or a debugger, or that has ended, counts as idle.
  *
  * All process and thread ids are those of the caller's PID namespace.
@@ -50,8 +50,8 @@ pid_t idle_newest(struct idle *idle);
  * debugger, or 0. */
 pid_t idle_stopped(const struct idle *idle);
 
-/* Excuses a process until idle_excuse_none(): the process may run, and idle_check() only proves
- * that the other processes are asleep. */
+/* Excludes a process from idle_check() until idle_excuse_none(): idle_check() then only proves that
+ * the other processes are asleep, and this process may run. */
 void idle_excuse(struct idle *idle, pid_t pid);
 /* Returns the number of excused processes. */
 unsigned idle_excused(const struct idle *idle);

@@ -50,7 +50,7 @@ bool where_is_deadlock(const struct sim *sim, const struct idle *idle);
  * sleeps rarely and only for a short time can be missed. Threads: one at a time. */
 struct bypass;
 
-/* Creates the state of these checks; NULL: no memory. @init: the first process of the simulation,
+/* Creates the state of bypass_check(); NULL: no memory. @init: the first process of the simulation,
  * which is kfdsim's own and is not checked. Release with bypass_free(). */
 struct bypass *bypass_new(pid_t init);
 void bypass_free(struct bypass *bypass);

@@ -23,7 +23,7 @@
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 
-#define KFD_BYTES (1ull << 62) /* size of the file; doorbell pages are at multiples of 1 << 46 */
+#define KFD_BYTES (1ull << 62) /* size of kfd_fd; doorbell pages are at multiples of 1 << 46 */
 #define SLOTS_MAX 8192u
 #define END_MODEL_NS (3600ull * 1000000000u) /* enough for every update in progress */
 

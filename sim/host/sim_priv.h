@@ -57,7 +57,7 @@ struct node {
 	bool all_off;		  /* an update unmapped all queues and mapped none (unmap_only) */
 	bool stuck_yet;		  /* --set preempt_stuck=queue has already stopped a queue */
 	bool hung, resetting;	  /* hung: firmware does not answer; resetting: in a GPU reset */
-	uint64_t firmware_due_ns; /* when the driver gives up, or the reset ends; 0: neither */
+	uint64_t firmware_due_ns; /* time when the driver gives up or the reset ends; 0: none */
 	TAILQ_HEAD(runlist_update_list, runlist_update)
 	stuck;	      /* updates that wait for firmware_due_ns */
 	char *memory; /* mapping of the node's part of the render file */
@@ -111,14 +111,15 @@ struct virtual_named {
 };
 
 struct virtual_counts {
-	uint64_t rounds; /* rounds with a proof that no thread could run */
+	uint64_t rounds; /* main loop rounds with a proof that no thread could run */
 	uint64_t busy;	 /* proofs that failed */
 	uint64_t forced; /* rounds without such a proof, because a process ran too long */
-	uint64_t outrun; /* rounds without a proof, only to end a charge early (time/page.h) */
-	uint64_t wakes;	 /* threads and timers whose time had come */
+	uint64_t
+		outrun; /* rounds without a proof, only to end a charge (delay) early (time/page.h) */
+	uint64_t wakes; /* threads and timers whose time had come */
 	/* Number of waits for outside events, because no event was left in the simulation. */
 	uint64_t waits;
-	uint64_t proof_ns;			      /* real time of all successful proofs */
+	uint64_t proof_ns; /* real time that all successful proofs took */
 	struct virtual_named spinners[VIRTUAL_NAMED]; /* processes for which rounds were forced */
 	/* Processes that were stopped while time passed. */
 	struct virtual_named stopped[VIRTUAL_NAMED];
@@ -166,7 +167,7 @@ struct sim {
 	ino_t kfd_ino, render_ino;
 	uint32_t nodes_n;
 	struct node nodes[SIM_NODES_MAX];
-	uint64_t gtt_used, system_used; /* bytes of GTT; bytes of GTT plus memory locked for GPUs */
+	uint64_t gtt_used, system_used; /* bytes of GTT, and of GTT plus memory locked for GPUs */
 	/* pages that the host could not supply when a GPU access touched them */
 	uint64_t host_full;
 	/* host_left: bytes free on the host at host_read_ns, less allocations since then */
@@ -232,8 +233,8 @@ struct sim {
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
 	struct stats_writer *live; /* state of stats_file.c; NULL: its thread does not run */
-	uint64_t live_ns;	   /* when statistics were last passed to stats_file.c */
-	uint64_t live_mark;	   /* value of mark() (stats_file.c) at that time */
+	uint64_t live_ns;   /* wall time at which statistics were last passed to stats_file.c */
+	uint64_t live_mark; /* value of mark() (stats_file.c) at that time */
 	uint64_t pid_namespace;
 	struct procfs *procfs; /* sysfs_proc.c; NULL: no directory for it */
 	LIST_HEAD(, smi_client) smi_clients;
@@ -329,11 +330,11 @@ bool engine_settle(struct sim *sim);
 bool engine_until(struct sim *sim, uint64_t until_ns, bool to_effect);
 /* Returns true if a queue of the process @pid has packets that are not complete. */
 bool engine_has_work(const struct sim *sim, pid_t pid);
-/* Returns when engine_run() has to run next (wall); UINT64_MAX: only after a call or another
- * event. */
+/* Returns the wall time at which engine_run() has to run next; UINT64_MAX: not before a call or
+ * another event. */
 uint64_t engine_due(const struct sim *sim);
-/* Reads the write pointers of the node's mapped queues after a map, because a queue that was off
- * may have got packets for which no doorbell was seen. */
+/* Reads the write pointers of the node's mapped queues after queues were mapped, because a queue
+ * that was unmapped may have got packets for which no doorbell was seen. */
 void engine_reread_wptr(struct node *node);
 
 /* ---- drm_ioctl.c ---- */
@@ -368,7 +369,8 @@ void live_update(struct sim *sim, uint64_t now_ns);
  * the thread. */
 bool live_trylock(struct sim *sim);
 void live_unlock(struct sim *sim);
-/* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */
+/* Returns the wall time at which live_update() has to be called next; UINT64_MAX: nothing has
+ * changed. */
 uint64_t live_due(const struct sim *sim);
 
 /* Writes one line "kfdsim: ..." to stderr. */

@@ -130,8 +130,8 @@ static int files_to_keep(void)
 	return (int)(sysconf(_SC_OPEN_MAX) / 2);
 }
 
-/* Opens a /proc file of a thread that stays open. Fails with EMFILE if the fd would be too high,
- * because the calls that the supervisor serves need file descriptors as well. */
+/* Opens a /proc file of a thread; the file stays open. Fails with EMFILE if the fd is not below
+ * cached_below, because the calls that the supervisor serves need file descriptors as well. */
 static int thread_file(const struct threads *all, pid_t pid, pid_t tid, const char *name)
 {
 	int fd = open_file(pid, tid, name);
@@ -274,8 +274,8 @@ int threads_find(struct threads *all)
 	pid_t last = threads_newest(all), from;
 	int r = 0;
 
-	/* The ids have wrapped around, and may reach the id of the last proof (idle_check()) again
-	 * before the next proof. */
+	/* The ids have wrapped around. The newest id may become equal to `proved` (the newest one
+	 * at the last proof, idle_check()) again, although tasks were created since that proof. */
 	if (last < all->last)
 		all->proved = 0;
 	from = all->proved;

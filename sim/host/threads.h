@@ -29,7 +29,7 @@ struct host_process {
 	pid_t pid;
 	unsigned threads;
 	clockid_t clock;
-	uint64_t cpu_ns, proved_ns; /* for idle.c: CPU time now, and when last proved asleep */
+	uint64_t cpu_ns, proved_ns; /* for idle.c: CPU time now, and at the last proof of sleep */
 	bool excused;		    /* for idle.c: see idle_excuse() */
 };
 
@@ -42,9 +42,9 @@ struct threads {
 	/* File descriptors reserved for a check that finds no free ones. */
 	int reserve[THREADS_RESERVE];
 	bool full;	  /* a file of an existing thread may not have been readable */
-	int cached_below; /* files of threads are kept open only with numbers below this */
+	int cached_below; /* /proc files are kept open only with fd numbers below this */
 	pid_t last;	  /* newest process or thread of the machine at the last read; 0: unknown */
-	pid_t proved;	  /* `last` when all were last proved asleep; 0: read everything again */
+	pid_t proved;	  /* `last` at the last proof that all sleep; 0: read all tasks again */
 	void (*ended)(void *context, pid_t tid); /* called by threads_drop(); may be NULL */
 	void *context;
 };

@@ -20,7 +20,7 @@
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 
-#define HIGH 1024 /* the library's eventfds have numbers below this, out of the program's way */
+#define HIGH 1024 /* the library's eventfds get the highest free numbers below this */
 #define TRIES 256
 
 /* Answers @n with a result or a negative errno. Returns false if a signal has interrupted the

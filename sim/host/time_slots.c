@@ -27,7 +27,7 @@ struct time_slots {
 	unsigned used; /* slots from this one on were never used */
 };
 
-/* Returns the offset of the machine's clock from its CLOCK_MONOTONIC. */
+/* Returns by how much the machine's @clock is ahead of the machine's CLOCK_MONOTONIC. */
 static uint64_t offset_of(clockid_t clock)
 {
 	uint64_t monotonic = clock_of(CLOCK_MONOTONIC);
@@ -111,8 +111,8 @@ static int find(const struct time_slots *slots, pid_t tid)
 	return -ENOENT;
 }
 
-/* Frees the slots of threads whose end was not reported by time_slots_end(). It is reported only
- * for threads that idle.c has found before. */
+/* Frees the slots of threads whose end was not reported by time_slots_end(). idle.c reports the end
+ * only of threads that it has found before. */
 static void free_those_of_the_dead(struct time_slots *slots)
 {
 	for (unsigned i = 0; i < slots->used; i++)
@@ -175,8 +175,8 @@ void time_slots_end(struct time_slots *slots, pid_t tid)
 	atomic_store(&slots->page->slots[at].deadline_ns, 0);
 }
 
-/* Returns when the wait of a slot ends; UINT64_MAX if there is none, or if the thread was woken and
- * has not run yet. */
+/* Returns the time at which the wait of a slot ends; UINT64_MAX if there is no wait, or if the
+ * thread was woken and has not run yet. */
 static uint64_t ends(const struct time_slots *slots, unsigned at)
 {
 	struct time_slot *slot = &slots->page->slots[at];
@@ -208,8 +208,8 @@ static uint64_t draw(const struct time_slots *slots, unsigned at, uint64_t when)
 	return x ^ x >> 31;
 }
 
-/* Returns when the first wait ends, and sets *at to its slot. With a seed, draw() decides between
- * slots that are due at the same instant. */
+/* Returns the time at which the first wait ends, and sets *at to the slot of that wait. With a
+ * seed, draw() decides between slots that are due at the same instant. */
 static uint64_t first(const struct time_slots *slots, unsigned *at)
 {
 	uint64_t when = UINT64_MAX;

@@ -29,7 +29,7 @@ void time_slots_take_turns(struct time_slots *slots, uint64_t seed);
 
 /* Returns the simulation's clock, for clock_use(). */
 const volatile uint64_t *time_slots_clock(const struct time_slots *slots);
-/* Returns the page for other modules of the supervisor; valid until time_slots_close(). */
+/* Returns the time page, for other modules of the supervisor; valid until time_slots_close(). */
 struct time_page *time_slots_page(const struct time_slots *slots);
 /* Sets the clock. An earlier @now_ns is ignored, because time never goes back. */
 void time_slots_set_clock(struct time_slots *slots, uint64_t now_ns);
@@ -39,7 +39,8 @@ void time_slots_effect(struct time_slots *slots);
 /* Returns the number of time_slots_effect() calls. */
 uint64_t time_slots_effects(const struct time_slots *slots);
 
-/* Returns the slot of the thread @tid, a new one if it has none, or -ENOSPC. Ends a wait in it. */
+/* Returns the slot of the thread @tid, a new one if it has none, or -ENOSPC. If the slot contains a
+ * wait, ends that wait. */
 int time_slots_of(struct time_slots *slots, pid_t tid);
 /* Returns a new file descriptor (an eventfd) that is readable when the slot is due, or a negative
  * errno. The caller passes it on and closes it. */
@@ -47,12 +48,13 @@ int time_slots_event(struct time_slots *slots, pid_t tid);
 /* Frees the slot of a thread that has ended. */
 void time_slots_end(struct time_slots *slots, pid_t tid);
 
-/* Returns when the thread's wait ends; UINT64_MAX if it does not wait for time. */
+/* Returns the time at which the thread's wait ends; UINT64_MAX if it does not wait for time. */
 uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid);
-/* Returns when the first of all waits ends; UINT64_MAX if no thread waits for time. The threads
- * must be asleep. */
+/* Returns the time at which the first of all waits ends; UINT64_MAX if no thread waits for time.
+ * The threads must be asleep. */
 uint64_t time_slots_first(const struct time_slots *slots);
-/* Returns true if the first thread to be due does not wait but is only being charged (page.h). */
+/* Returns true if the thread that is due first is not in a wait of the program, but only in a
+ * charge (a delay, page.h). */
 bool time_slots_charged_first(const struct time_slots *slots);
 /* Wakes the first thread whose wait has ended by now. Returns false if there is none. */
 bool time_slots_wake(struct time_slots *slots);

@@ -24,9 +24,10 @@
 #define LINK "anon_inode:[eventfd]"
 /* Upper limit of all times, so that the sum of two does not overflow. */
 #define FAR_NS (INT64_MAX / 4)
-/* Unread expirations of a timerfd after which the processes that have it open are searched for. */
+/* After this many unread expirations of a timerfd, the processes that have it open are searched
+ * for. */
 #define UNREAD_MIN 4u
-#define FILES_MIN 64u /* from this many timerfds on, their processes are searched for */
+#define FILES_MIN 64u /* if there are this many timerfds, their holders are searched for */
 
 struct host_timer {
 	bool used, armed;
@@ -454,7 +455,7 @@ static int send_signal(const struct timers *timers, const struct host_timer *tim
 	return r ? -errno : 0;
 }
 
-/* Sends a timer's signal. While the last signal of a POSIX timer is pending, only counts the
+/* Sends a timer's signal. While the previous signal of a POSIX timer is pending, only counts the
  * expirations as overrun. */
 static void signal_expirations(struct timers *timers, struct host_timer *timer,
 			       uint64_t expirations)

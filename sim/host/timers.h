@@ -41,7 +41,7 @@ struct timer_new {
 int timers_open(struct time_page *page, struct timers **out);
 void timers_close(struct timers *timers);
 
-/* Returns when the first timer expires; UINT64_MAX if none is armed. */
+/* Returns the time at which the first timer expires; UINT64_MAX if none is armed. */
 uint64_t timers_first(const struct timers *timers);
 /* Fires the first timer that has expired by now. Returns false if none has. */
 bool timers_fire(struct timers *timers);
@@ -59,15 +59,15 @@ void timers_delete(struct timers *timers, int number);
 /* Deletes the timers that @pid does not keep across execve(). */
 void timers_exec(struct timers *timers, pid_t pid);
 
-/* Returns the supervisor's file descriptor of the timer's eventfd, which stays this module's; -1
- * if it has none. */
+/* Returns the supervisor's file descriptor of the timer's eventfd, which the caller must not close;
+ * -1 if it has none. */
 int timers_event(const struct timers *timers, int number);
 /* Returns the timerfd with this eventfd number (event_number()), or -ENOENT. */
 int timers_by_event(const struct timers *timers, int event_number);
 /* Returns the kernel's number of the eventfd that the process or thread @pid has as @fd, or a
  * negative errno: -ENOENT if @fd is something else. The kernel numbers all open eventfds
- * (`eventfd-id` in fdinfo, Linux 5.2). A number identifies one as long as the caller has it
- * open. */
+ * (`eventfd-id` in fdinfo, Linux 5.2). A number identifies one eventfd as long as the caller has
+ * that eventfd open. */
 int event_number(pid_t pid, int fd);
 /* Returns the ITIMER_REAL of a process, or -ENOENT. */
 int timers_real(const struct timers *timers, pid_t pid);

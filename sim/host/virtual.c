@@ -45,24 +45,25 @@
 #define OUTSIDE_MAX_NS 16000000
 
 /* The CPU time for which a process may run before the clock advances all the same (a forced round).
- * It is halved each time down to the minimum. Only CPU time is counted, because it does not depend
- * on other load of the machine. */
+ * Each forced round for the process halves it, down to the minimum. Only CPU time is counted,
+ * because it does not depend on other load of the machine. */
 #define COMPUTE_NS 1000000000ull
 #define COMPUTE_MIN_NS 10000000ull
 #define SPIN_NS 20000000ull /* the same time for a process that may spin until its GPU is done */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
-/* CPU time after which a running process ends the charge of another thread (time/page.h), because
- * it may spin until that thread acts. It is longer than any charge. */
+/* CPU time after which a running process ends the charge of another thread (a delay, time/page.h),
+ * because it may spin until that thread acts. It is longer than any charge. */
 #define CHARGE_NS 100000ull
 
-/* Limits of the CPU time of all processes together, after which a round is forced. TOGETHER_NS: if
- * no single process runs for long. STORM_NS: if STORM_PROCESSES were created. */
+/* Limits of the CPU time of all processes together, after which the clock advances (a forced
+ * round). TOGETHER_NS applies if no single process runs for long, STORM_NS if STORM_PROCESSES were
+ * created. */
 #define TOGETHER_NS 10000000000ull
 #define STORM_NS COMPUTE_NS
 #define STORM_PROCESSES 1000
-/* After this many created processes a round is forced whatever CPU time they have used, because the
- * kernel may not account it. */
+/* After this many created processes the clock advances (a forced round), however little CPU time
+ * was counted, because the kernel may not account the CPU time of such processes. */
 #define STORM_UNCOUNTED 32000
 #define STORM_CHECK_NS 200000000ull /* real time between two checks for a storm */
 #define STORM_HALVINGS 5
@@ -79,7 +80,7 @@ enum round { ENDED, IDLE, FORCED };
 struct spinner {
 	pid_t pid;
 	bool has_work;
-	bool excused;	 /* excused in this round */
+	bool excused;	 /* excluded from idle_check() in this round */
 	unsigned halved; /* number of times its time limit was halved */
 };
 
@@ -147,7 +148,7 @@ static unsigned spinner_of(const struct loop *loop, pid_t pid)
 	return i;
 }
 
-/* Returns the CPU time for which a process may run before a round is forced.
+/* Returns the CPU time for which a process may run before the clock advances (a forced round).
  * @has_work: its GPU has work, for which it may spin. */
 static uint64_t patience(bool has_work, unsigned halved)
 {
@@ -157,8 +158,9 @@ static uint64_t patience(bool has_work, unsigned halved)
 	return ns > least ? ns : least;
 }
 
-/* Excuses the process that the loop waits for: it runs on while the loop waits for all others. The
- * last entry always keeps its full time limit, because it stands for several processes. */
+/* Excludes from idle_check() the process that the loop waits for: it runs on while the loop waits
+ * for all other processes. The last entry of loop->spinners always keeps its full time limit,
+ * because it stands for several processes. */
 static void excuse(struct loop *loop, unsigned i, bool has_work)
 {
 	struct virtual_named *named = &loop->counts->spinners[i];
@@ -181,8 +183,8 @@ static void excuse_none(struct loop *loop)
 		loop->spinners[i].excused = false;
 }
 
-/* Counts a forced round, in all and for each process that excuse() has marked. If none is marked,
- * the round only ended a charge early (outruns_charge(); charges: time/page.h). */
+/* Counts a forced round, in the total and for each process that excuse() has marked. If none is
+ * marked, the round only ended a charge early (outruns_charge(); charges: time/page.h). */
 static void count_forced(struct loop *loop)
 {
 	bool any = false;
@@ -203,9 +205,10 @@ static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
 	loop->since_ns = real_ns();
 }
 
-/* Excuses a process that has run for CHARGE_NS of CPU time, if the next thread to continue is only
- * being charged (time/page.h). The process probably spins until that thread acts; excusing it lets
- * the charge end soon. Returns true if the process was excused. */
+/* Excludes a process that has run for CHARGE_NS of CPU time from idle_check(), if the thread that
+ * continues next only waits for the end of a charge (a delay, time/page.h). The process probably
+ * spins until that thread acts, and once it is excluded the clock can advance to the end of the
+ * charge. Returns true if the process was excluded. */
 static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
 {
 	if (!pid || ns < CHARGE_NS || !time_slots_charged_first(loop->sim->time))
@@ -216,9 +219,10 @@ static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
 	return true;
 }
 
-/* Excuses a process that has run for too long. The time limit of a process is halved each time,
- * because a process that does this repeatedly probably spins. Returns true if the process that
- * keeps the simulation busy is unknown and has been busy for too long. */
+/* Excludes a process that has run for too long from idle_check() in this round. Each time, this
+ * halves the time limit of the process, because a process that does this repeatedly probably spins.
+ * Returns true if the process that keeps the simulation busy is unknown and has been busy for too
+ * long. */
 static bool lose_patience(struct loop *loop)
 {
 	uint64_t cpu_ns;
@@ -286,7 +290,8 @@ static bool is_storm(struct loop *loop)
 	return true;
 }
 
-/* Resets the limits of single processes that compute, and the limits of all processes together. */
+/* Restores the full CPU-time limits: those of single processes without GPU work, and those of all
+ * processes together. */
 static void be_patient(struct loop *loop)
 {
 	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
@@ -408,7 +413,7 @@ static void note_stopped(struct loop *loop)
 }
 
 /* Records in the report an advance of the clock since @before_ns, if it is large, with the waits of
- * all threads. If a wait is missing there, the clock may have advanced too far. */
+ * all threads. If the record lacks a thread's wait, the clock may have advanced too far. */
 static void note_jump(struct loop *loop, uint64_t before_ns)
 {
 	struct virtual_counts *counts = loop->counts;
@@ -487,7 +492,7 @@ static void thread_ended(void *context, pid_t tid)
  * the other cores. Failures are ignored.
  */
 
-/* Returns the last core that the caller may use; -1 if it is unknown. */
+/* Returns the core with the highest number that the caller may use; -1 if it is unknown. */
 static int core_of_sim(const cpu_set_t *allowed)
 {
 	for (int core = CPU_SETSIZE - 1; core >= 0; core--)

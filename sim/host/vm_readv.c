@@ -22,7 +22,7 @@
 
 #define RANGES_MAX 64u /* further ranges are not checked */
 
-/* The order of the arguments is the same in both calls. */
+/* The same indexes are valid for process_vm_readv() and process_vm_writev(). */
 enum { ARG_PID, ARG_LOCAL, ARG_LOCAL_N, ARG_REMOTE, ARG_REMOTE_N };
 
 /* Argument of the ioctl by which Linux 6.11 and later answer queries about a process's mappings

@@ -285,8 +285,8 @@ static int serve(struct sim *sim, const struct sim_init *init, int time_page)
 	return status;
 }
 
-/* Prints which kernels were not executed. Returns an exit status if that counts as a failure
- * (--fail-on-timed), else 0. */
+/* Prints the names of the kernels that were only timed, not executed. Returns 0, or an exit status
+ * if such kernels count as a failure (--fail-on-timed). */
 static int print_timed(const struct sim_options *o, const struct sim *sim)
 {
 	char names[256];

@@ -103,7 +103,7 @@ void mounts_tree(void)
 		die(STATUS_IMPOSSIBLE, "cannot copy the mounts of /run (%s): " ADVICE,
 		    strerror(errno));
 	/* The memory of the GPU is in this tmpfs. The simulated driver accounts for it; the limit
-	 * only prevents an error there from exhausting the host's memory. */
+	 * only prevents an error in this accounting from exhausting the host's memory. */
 	if (mount("kfdsim", "/run", "tmpfs", MS_NOSUID, "size=100%,mode=755"))
 		die(STATUS_IMPOSSIBLE, "cannot mount a tmpfs (%s): " ADVICE, strerror(errno));
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)

@@ -51,7 +51,7 @@ int root_build(const struct root *root, bool virtual_time);
 void root_enter(int fd);
 
 /* ---- two directories shown as one, without overlayfs: user namespaces cannot use overlayfs for
- * sysfs, and it would hide later changes of the lower tree ---- */
+ * sysfs, and overlayfs would hide later changes of the host's directory ---- */
 /*
  * Makes every entry of the directory `real` visible in the directory `fake`, unless `fake` has an
  * entry of that name: directories and files by recursive bind mounts, symbolic links by links with

@@ -211,7 +211,8 @@ static int kernel_with_rule(const struct sim_options *o, const struct profile *p
 	return -1;
 }
 
-/* For --break: finds the first machine with the rule, among those that the options allow. */
+/* For --break: finds the first machine (profile and number of GPUs) to which the rule applies,
+ * among those that the options allow. */
 static void settle_for_rule(struct sim_options *o, struct profile *profile)
 {
 	const unsigned first = o->gpus ? o->gpus : 1, last = o->gpus ? o->gpus : GPUS_TRIED;

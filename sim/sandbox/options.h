@@ -34,11 +34,11 @@ struct sim_options {
 
 /* Prints the usage and all options. */
 void options_help(void);
-/* Fills *options from the command line. The strings stay argv's. */
+/* Fills *options from the command line. The strings point into argv. */
 void options_parse(struct sim_options *options, int argc, char **argv);
 /* Sets the GPU, number of GPUs and kernel if the command line has not set them, and loads the
- * profile with all --set values. With --break, takes the first ones that have the rule. Otherwise
- * takes one mi210 under the oldest kernel. */
+ * profile with all --set values. With --break, takes the first machine to which the rule applies.
+ * Otherwise takes one mi210 under the oldest kernel. */
 void options_settle(struct sim_options *options, struct profile *profile);
 
 #endif

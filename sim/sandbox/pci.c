@@ -18,7 +18,7 @@
 #define DRM_MAJOR 226
 #define GFX942 90402u
 
-/* Returns the path of a file of a PCI device, as tree_name(). */
+/* Returns the path of a file of a PCI device, valid as long as a result of tree_name(). */
 static const char *pci_path(unsigned bus, const char *name)
 {
 	return tree_name("sys/devices/pci0000:00/0000:%02x:00.0/%s", bus, name);

@@ -31,7 +31,7 @@ const char *profile_name(size_t index);
 struct profile profile_node(const struct profile *profile);
 
 /* Sets out->node and out->gpu, which describe one node and are valid for all, from the profile. The
- * caller sets the number of nodes, their ids and their places from struct machine. */
+ * caller sets the number of nodes, their ids and their locations from struct machine. */
 void profile_to_sim(const struct profile *profile, struct sim_config *out);
 
 #endif

@@ -211,7 +211,7 @@ static _Noreturn void child(void (*check)(void), int fd)
 {
 	setpgid(0, 0);
 	dup2(fd, STDERR_FILENO);
-	dup2(fd, STDOUT_FILENO); /* stdout belongs to the table */
+	dup2(fd, STDOUT_FILENO); /* kfdconform prints its table to stdout */
 	if (fd > STDERR_FILENO)
 		close(fd);
 	check();

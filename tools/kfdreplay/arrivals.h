@@ -20,7 +20,7 @@
 
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_FIXED, ARRIVALS_BURSTY, ARRIVALS_RECORDED };
 
-/* Recorded distances between arrivals. After the last one the first is used again. */
+/* Recorded intervals between arrivals. After the last interval the first one is used again. */
 struct arrivals_gaps {
 	double *ns;
 	size_t count; /* > 0 */
@@ -48,7 +48,7 @@ void arrivals_start_recorded(struct arrivals *arrivals, const struct arrivals_ga
 uint64_t arrivals_next(struct arrivals *arrivals);
 
 /*
- * Reads recorded distances from a file (format: docs/reference/kfdreplay.md, "Arrivals"). Returns
+ * Reads recorded intervals from a file (format: docs/reference/kfdreplay.md, "Arrivals"). Returns
  * 0; the caller then frees *out by arrivals_file_free(). On failure returns a negative errno
  * (-EINVAL: error in the content), writes one sentence without a newline to `error`, and leaves
  * *out empty.

@@ -57,7 +57,7 @@ struct rt_hsa {
 
 	/* State of the current request. */
 	size_t links_used;
-	bool linked, after_copy; /* the last operation: completes last_link; is a copy */
+	bool linked, after_copy; /* the last operation completes last_link; it is a copy */
 	hsa_signal_t last_link;	 /* completion signal of the last operation */
 	struct rt_mark {
 		uint64_t packet;     /* kernel: index of its packet in the queue */
@@ -70,13 +70,13 @@ struct rt {
 	bool given_up;		/* stop_queue() was called */
 	char gpu_name[64];	/* processor name of the GPU's ISA: "gfx90a" */
 	uint32_t compute_units; /* of the GPU */
-	uint32_t *cells;	/* --count: one for each workgroup of the largest request */
+	uint32_t *cells;	/* --count: a counter for each workgroup of the largest request */
 
 	/* The current request. */
 	const struct plan *plan;
 	const struct plan_request *request;
 	size_t submitted; /* number of operations submitted so far */
-	bool ended;	  /* its end is submitted, so wait() will report it */
+	bool ended;	  /* the request's end is submitted, so wait() will report it */
 
 	struct rt_hsa hsa;
 	struct rt_hip *hip;

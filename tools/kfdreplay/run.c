@@ -140,7 +140,7 @@ static void submit_all(struct runner *r, const struct plan_request *request)
 }
 
 /* Waits until the request is complete (returns true) or the limit is reached (returns false). The
- * limit is computed again for every slice of the wait, because a signal changes it. */
+ * limit is computed again every SLICE_NS, because a signal shortens it. */
 static bool wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
 {
 	for (;;) {

@@ -32,7 +32,7 @@ struct run_options {
 	struct arrivals arrivals;    /* open loop: started sequence, before its first arrival */
 	struct request_times *times; /* open loop: receives the times; NULL: not recorded */
 	bool spaced;		     /* submit operations no earlier than recorded */
-	bool count;		     /* check the cells; same value as for prepare() */
+	bool count;		     /* check the cells (workgroup counters); as for prepare() */
 	uint64_t requests;	     /* end of the window; 0: no limit */
 	double seconds;		     /* end of the window, wall time; 0: no limit */
 	double scale;		     /* model time / wall time, > 0 */
@@ -45,7 +45,7 @@ struct run_result {
 	struct stats stats; /* completed requests; freed by the caller */
 	uint64_t arrived;   /* requests that arrived within the window */
 	double seconds;	    /* length of the window, model time */
-	double steps;	    /* completed requests, plus the finished share of the last one */
+	double steps;	    /* completed requests, plus the finished share of one given up */
 	double busy_ns;	    /* recorded GPU time of the completed requests */
 	bool keeps_up;	    /* see stats_keeps_up(); closed loop: true */
 	struct {

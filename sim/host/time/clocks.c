@@ -20,7 +20,7 @@
 
 #include "sim/host/time/library.h"
 
-/* Readings in a row without passing time after which a thread counts as spinning. */
+/* After so many readings in a row without passing time, a thread counts as spinning. */
 #define SPIN_READS 10000u
 #define SPIN_AGAIN 200u /* readings until a thread that was spinning counts as spinning again */
 /* Weight of a sched_yield(), in readings. */

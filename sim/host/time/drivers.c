@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Replaces ioctl() for the GPU drivers, /dev/kfd and /dev/dri, recognised by command number; the
- * supervisor serves the calls. Each call is charged (page.h). If time has passed in a call, the
- * thread has slept, and a wake is charged as well.
+ * supervisor serves the calls. Each call delays the thread by its cost in virtual time (charge(),
+ * page.h). If time has passed in a call, the thread has slept, and the cost of a wake-up is added.
  *
  * ROCr 6.4 has a thread that waits for events again and again without ever sleeping, on real GPUs
  * too, because the event age that it passes stays behind the event's. After SPIN_CALLS such calls

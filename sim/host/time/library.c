@@ -60,8 +60,9 @@ struct time_page *time_page(void)
 }
 
 /* ---- munmap() and mprotect() ----
- * They do nothing to the time page. A sandbox unmaps memory that it shares with others, or makes it
- * read-only, but without the page each wait of the program would crash it. */
+ * Their replacements here leave the time page as it is. A sandbox unmaps memory that it shares
+ * with others, or makes it read-only, but without the page each wait of the program would crash
+ * it. */
 
 /* Returns true if the range overlaps the page. */
 static bool holds_page(const void *at, size_t size)
@@ -147,7 +148,8 @@ static struct time_slot *slot_of_thread(void)
 		return NULL;
 	mine.slot = &time_page()->slots[number];
 	mine.tid = tid;
-	/* The copy of a parent's file descriptor belongs to the parent's wait, so replace it. */
+	/* After fork() this is a copy of a file descriptor of the parent, which becomes readable
+	 * for the parent's wait. So replace it. */
 	if (mine.event >= 0)
 		wait_event(mine.event);
 	return mine.slot;

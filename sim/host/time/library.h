@@ -130,7 +130,8 @@ bool wait_is_due(const struct waiting *waiting);
 /* Makes a system call as raw() does, and is a cancellation point. */
 long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f);
 /* Returns the event file descriptor of the calling thread, which becomes readable when its wait is
- * due, or -1. @lost: the number that turned out to be unusable and is to be replaced; -1: none. */
+ * due, or -1. @lost: the thread's earlier file descriptor if it turned out to be unusable and is to
+ * be replaced; otherwise -1. */
 int wait_event(int lost);
 
 /* Returns the time at which a thread that sleeps until @deadline_ns runs again: the deadline plus
@@ -143,7 +144,8 @@ static inline uint64_t wakes_at(uint64_t deadline_ns)
 }
 /* Charges @cost_ns of virtual time to the calling thread: it does nothing for that time. */
 void charge(uint64_t cost_ns);
-/* Charges the cost of a wake (page->wake_ns) that was not caused by time. */
+/* Charges the calling thread the cost of a wake-up (page->wake_ns), after a wait that something
+ * other than time has ended. */
 void charge_wake(void);
 
 /* Sleeps until @deadline_ns and, unless @wait is TIME_WAIT_SPIN, for the cost of a wake. Is a

@@ -53,7 +53,7 @@
 enum time_wait {
 	TIME_WAIT_FUTEX,  /* sleeps on the futex `due` */
 	TIME_WAIT_EVENT,  /* polls the event file descriptor */
-	TIME_WAIT_CHARGE, /* as TIME_WAIT_FUTEX, for a charge (not a wait of the program) */
+	TIME_WAIT_CHARGE, /* as TIME_WAIT_FUTEX, for a charge (a delay, not a program's wait) */
 	TIME_WAIT_SPIN,	  /* as TIME_WAIT_FUTEX; also ends when a GPU has written to memory */
 };
 
@@ -95,14 +95,14 @@ struct time_page {
 
 enum time_op {
 	/* Makes a timer of the kind in TIME_WHAT_KIND. The number is the thread that a
-	 * TIME_KIND_THREAD signals; the values are the offset of the timer's clock from
-	 * CLOCK_MONOTONIC, and sigev_value. Returns the timer's number << 32 | its file
+	 * TIME_KIND_THREAD signals. The first value is the offset of the timer's clock from
+	 * CLOCK_MONOTONIC, the second one sigev_value. Returns the timer's number << 32 | its file
 	 * descriptor. */
 	TIME_OP_MAKE,
-	/* Arms the timer: it expires at the first value (0: never), and again after each second
-	 * value (0: once). The first value counts from now; with TIME_WHAT_ABSOLUTE it is a time
-	 * of the timer's clock. Returns the time that was left before the call (0: it was not
-	 * armed). */
+	/* Arms the timer: it expires at the time in the first value (0: never), and then with the
+	 * second value as its period (0: once). The first value counts from now; with
+	 * TIME_WHAT_ABSOLUTE it is a time of the timer's clock. Returns the time that was left
+	 * before the call (0: it was not armed). */
 	TIME_OP_SET,
 	TIME_OP_LEFT,	  /* returns the time until the next expiration */
 	TIME_OP_INTERVAL, /* returns the interval */

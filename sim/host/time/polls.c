@@ -18,7 +18,7 @@
 #include "sim/host/time/library.h"
 
 #define MASK_BYTES 8
-#define FEW 64u		 /* number of file descriptors that are copied to the stack */
+#define FEW 64u		 /* up to so many file descriptors are copied to the stack */
 #define CLOCK_WEIGHT 20u /* weight of a call that does not wait, in readings of the clock */
 #define NAP_MIN_NS 50000u
 #define NAP_MAX_NS 1000000u
@@ -72,8 +72,8 @@ static long poll_with_event(struct pollfd *fds, nfds_t n, uint64_t until, int ev
 	return r || is_due || now_ns() >= until ? r : -EAGAIN;
 }
 
-/* Copies the array, with room for one more entry: to @few if it fits. Returns NULL if there is no
- * memory. */
+/* Copies the array, with room for one more entry, to @few if it fits there, otherwise to allocated
+ * memory. Returns NULL if there is no memory. */
 static struct pollfd *copy_of(const struct pollfd *fds, nfds_t n, struct pollfd few[FEW + 1])
 {
 	struct pollfd *copy = n <= FEW ? few : malloc((n + 1) * sizeof(*copy));
@@ -103,9 +103,9 @@ long poll_until(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *ma
 	r = -EAGAIN;
 	while (r == -EAGAIN && event >= 0) {
 		r = poll_with_event(copy, n, until, event, mask);
-		/* The poll was woken for no reason: the program has closed the event file
-		 * descriptor, or has another file there, or a wait that a signal handler left
-		 * unfinished has ended. */
+		/* The poll was woken without a result. Either the program has closed the event file
+		 * descriptor or reused its number, or a wait has ended that a signal handler left
+		 * unfinished. */
 		if (r == -EAGAIN)
 			event = wait_event(event);
 	}

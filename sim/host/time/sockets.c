@@ -3,12 +3,12 @@
  * Applies the time-outs of sockets (SO_RCVTIMEO, SO_SNDTIMEO) in virtual time. The kernel stores
  * them in the socket and applies them in real time, so these functions never wait in the kernel:
  * they try, and poll until the virtual time is over. Calls that are not replaced (splice(), the C
- * library's own streams) have the kernel's real time.
+ * library's own streams) time out in real time.
  *
  * The values are read from the kernel, which counts in ticks of 1 to 10 ms and rounds up. So the
  * kernel also determines what applies to a socket after dup(), fork(), execve() and passing it to
- * another process. The page shows whether any socket of the simulation has had a time-out, so that
- * calls in other simulations cost one load.
+ * another process. The page shows whether a time-out was ever set for a socket of the simulation,
+ * so that calls in other simulations cost one load.
  *
  * Calls without a time-out go to the C library's functions, because those can be cancelled.
  */
@@ -60,8 +60,7 @@ struct wait {
 	int fd;
 	short events;
 	uint64_t until;
-	/* Next pause, if the socket is ready but the call still finds nothing; 0: the first
-	 * time. */
+	/* Next pause, if the socket is ready but the call still finds nothing; 0: no pause yet. */
 	uint64_t nap_ns;
 };
 
@@ -230,8 +229,8 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 	return ns ? receive(fd, message, flags, ns) : next()->recvmsg(fd, message, flags);
 }
 
-/* Reads, and charges a wake if time has passed in the read of a timer file descriptor, because the
- * thread has then slept. Reads of other files are not charged. */
+/* Reads. If time has passed in the read of a timer file descriptor, charges the cost of a wake-up,
+ * because the thread has then slept. Reads of other files are not charged. */
 static ssize_t read_charged(int fd, void *buffer, size_t n)
 {
 	uint64_t before = now_ns();

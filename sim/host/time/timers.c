@@ -22,8 +22,8 @@
 #define TIMERFD_FLAGS (TFD_CLOEXEC | TFD_NONBLOCK)
 #define SETTIME_FLAGS (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
 
-/* Makes a TIME_IOC_TIMER call, again after a signal handler has run. Returns the operation's
- * result, or a negative errno. */
+/* Makes a TIME_IOC_TIMER call, and repeats it if a signal handler has interrupted it. Returns the
+ * operation's result, or a negative errno. */
 static long timer_call(uint64_t what, uint64_t number, uint64_t first, uint64_t second)
 {
 	long r;

@@ -32,12 +32,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define DRM_MAJOR 226
-/* The kernel gives /dev/kfd a free major number, counting down from 254; assumed. */
+/* The kernel gives /dev/kfd a free major number, counting down from 254. This number is an
+ * assumption. */
 #define KFD_MAJOR 235
 #define RENDER "/renderD"
 
 /* The simulation's device files, by device and inode number. All render nodes are names of one
- * file. Zero: there is none. */
+ * file. All zero: there is no such file. */
 static struct device_file {
 	dev_t dev;
 	ino_t ino;

@@ -6,7 +6,7 @@
 #include "tools/kfdconform/harness/self_debug.h"
 
 #define FILL 0x5a
-/* End of the header: 16 bytes of the driver, then those of the runtime. */
+/* Length of the header: 16 bytes for the driver's fields, then the runtime's fields. */
 #define RUNTIMES_PART 40u
 
 /* The driver's part of the header of a save area, in bytes from the start of the area. */

@@ -29,8 +29,8 @@ static int enable(int dbg_fd)
 	return trap_enable(gpu.kfd, getpid(), 0, dbg_fd, NULL);
 }
 
-/* Calls ENABLE on the own process. The driver writes the information to `at`. *size: bytes at `at`,
- * and afterwards the size that the driver reports. */
+/* Calls ENABLE on the own process. The driver writes the runtime information to `at`. *size: bytes
+ * at `at`, and afterwards the size that the driver reports. */
 static int enable_into(void *at, uint32_t *size)
 {
 	struct kfdabi_dbg_trap a = {.u.enable = {.rinfo_ptr = (uint64_t)(uintptr_t)at,
@@ -180,7 +180,8 @@ static uint32_t state_after_enable(pid_t pid)
 	return info.runtime_state;
 }
 
-/* Opens two sessions at once and returns the runtime state of the second. */
+/* Opens two sessions that exist at the same time. Returns the runtime state of the second
+ * target. */
 static uint32_t second_session(void)
 {
 	debugged(&one, &gpu.kfd, 0, NULL);
@@ -284,8 +285,8 @@ static RULE_CHECK(concurrent_enable_disable_errnos, open_with_runtime())
 
 /* ---- what ends a session ---- */
 
-/* Starts a debugger that is not the parent of its target, and suspends queue 0 of the target, in
- * which a dispatch then waits. */
+/* Starts a debugger that is not the parent of its target. The debugger suspends queue 0 of the
+ * target. The target then submits a dispatch to this queue, which has to wait. */
 static void suspended(void)
 {
 	scripted_start(&child, "orq");

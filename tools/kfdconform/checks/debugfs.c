@@ -93,8 +93,8 @@ static const char *line_like(const char *at, const char *start)
 
 /* ---- mqds ---- */
 
-/* Returns the part of `text` (the file mqds) for this process, or NULL, and ends `text` behind
- * it. */
+/* Returns the part of `text` (the file mqds) for this process, or NULL, and terminates `text`
+ * behind this part. */
 static const char *own_part(char *text)
 {
 	char start[64];
@@ -247,7 +247,8 @@ static RULE_CHECK(mqds_name_the_pid_twice, gpu_open(&gpu))
 
 /* ---- hqds ---- */
 
-/* Returns the part of `text` (the file hqds or rls) for a node, and ends `text` behind it. */
+/* Returns the part of `text` (the file hqds or rls) for a node, and terminates `text` behind this
+ * part. */
 static const char *node_part(char *text, uint32_t gpu_id)
 {
 	for (const char *at = text; (at = line_like(at, "Node ")); at = next_line(at)) {

@@ -192,8 +192,8 @@ static void *later(void *none)
 	return none;
 }
 
-/* Starts a thread that after LATER_MS calls ioctl nr on the event, or if nr is 0 sends signals to
- * the caller. */
+/* Starts a thread that waits for LATER_MS and then calls ioctl `nr` on the event. If `nr` is 0, the
+ * thread sends signals to the caller instead. */
 static pthread_t do_later(unsigned nr, uint32_t event)
 {
 	pthread_t thread;
@@ -476,9 +476,9 @@ void check_smi_process_end_at_exit(void)
 	check_line(fd, "d %x %s", child.pid);
 }
 
-/* Causes memory faults one after another until their events have `bytes` bytes in total, and
- * returns how many bytes a file descriptor that was not read has kept. A debug session receives the
- * faults, because otherwise the first one would evict the process. */
+/* Causes memory faults one after another until the texts of their SMI events have `bytes` bytes in
+ * total. Returns how many of these a file descriptor that was not read has kept. A debug session
+ * receives the faults, because otherwise the first one would evict the process. */
 static size_t received_of(size_t bytes)
 {
 	static char text[16384];

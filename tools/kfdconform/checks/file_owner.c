@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Checks of which process can use an open /dev/kfd: fork, exec, threads, duplicated and passed file
- * descriptors. And CREATE_PROCESS: secondary contexts. */
+ * descriptors. Also checks of CREATE_PROCESS, which creates secondary contexts. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -152,8 +152,8 @@ static void after_exec(void)
 	CHECK_IS(queue.id, 0);
 }
 
-/* Does not use the file descriptor that stays open over exec: the driver compares tasks, so that
- * the file descriptor may still belong to the old process. */
+/* Does not use the file descriptor that stays open over exec. The driver compares tasks, so this
+ * file descriptor may still belong to the old process. */
 void check_exec_begins_anew(void)
 {
 	if (getenv(AFTER_EXEC)) {

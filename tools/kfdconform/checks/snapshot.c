@@ -36,7 +36,7 @@ static int devices(void *buffer, uint32_t n, uint32_t stride)
 	return self_debug_trap(&a, KFDABI_TRAP_GET_DEVICE_SNAPSHOT);
 }
 
-/* Creates two queues before the session, which are therefore NEW. */
+/* Creates two queues before it opens the session, so that both queues have the exception NEW. */
 static void open_new(void)
 {
 	self_debug_prepare();
@@ -45,7 +45,8 @@ static void open_new(void)
 	self_debug_enable(0);
 }
 
-/* Returns the exceptions of a queue, clearing none. newest: 0: newest queue, 1: the one before. */
+/* Returns the exceptions of a queue, clearing none. `newest` is 0 for the newest queue and 1 for
+ * the one created before it. */
 static uint64_t status(unsigned newest)
 {
 	memset(entries, 0, sizeof entries);
@@ -326,8 +327,8 @@ RULE_IS(device_snapshot_array_count_is_per_xcc, first_device(),
 
 /* ---- snapshots by several threads while CREATE_QUEUE waits for the firmware ---- */
 
-#define TRIES_MS 15000u	   /* for a busy machine; usually one attempt is enough */
-#define ROUNDS_ENOUGH 100u /* after so many rounds without a second NEW the check fails */
+#define TRIES_MS 15000u	   /* time for attempts on a busy machine; usually one is enough */
+#define ROUNDS_ENOUGH 100u /* if no queue was NEW twice in so many rounds, the check fails */
 #define WATCHERS 3u
 #define PAUSE_NS 50000u
 
@@ -345,7 +346,8 @@ struct watcher {
 	unsigned steps; /* odd: a snapshot is in progress or not yet counted */
 };
 
-/* Takes a snapshot and counts whether the newest queue was NEW. */
+/* Takes a snapshot. Adds 1 to creator->seen if the newest queue had the exception NEW, which the
+ * snapshot clears. */
 static void take_snapshot(struct creator *creator)
 {
 	struct kfdabi_queue_snapshot entry = {0};
@@ -372,8 +374,8 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Body of a thread that causes runlist updates all the time, each of which blocks the process, so
- * that CREATE_QUEUE has to wait and other calls wait behind it. */
+/* Body of a thread that causes runlist updates all the time. Each update blocks the process:
+ * CREATE_QUEUE has to wait, and further calls wait behind CREATE_QUEUE. */
 static void *hold_up(void *arg)
 {
 	struct creator *creator = arg;

@@ -33,7 +33,7 @@
 #define CHECK_IS(expression, wanted)                                                               \
 	check_is(__FILE__, __LINE__, #expression, (long long)(expression), (long long)(wanted))
 
-/* If the value is not the wanted one, prints the place, the value and the wanted value, and ends
+/* If the value is not the wanted one, prints file, line, the value and the wanted value, and ends
  * the process with 1. */
 static inline void check_is(const char *file, int line, const char *what, long long is,
 			    long long wanted)
@@ -47,7 +47,7 @@ static inline void check_is(const char *file, int line, const char *what, long l
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 
-/* Exit statuses of a check: not possible on this machine; the machine was too busy. */
+/* Exit statuses of a check: "not possible on this machine" and "the machine was too busy". */
 #define SUITE_SKIPPED 77
 #define SUITE_TOO_BUSY 75
 /* Prefix of the lines that TRY_AGAIN prints; a check that prints one can still pass. */
@@ -66,7 +66,8 @@ static inline void check_is(const char *file, int line, const char *what, long l
 		fprintf(stderr, "%s\n", (reason));                                                 \
 		exit(SUITE_TOO_BUSY);                                                              \
 	} while (0)
-/* Prints a line before a check repeats something; the report has it even if the check passes. */
+/* Prints a line before a check repeats something. The report contains this line even if the check
+ * passes. */
 #define TRY_AGAIN(reason)                                                                          \
 	do {                                                                                       \
 		static bool is_reported;                                                           \
@@ -196,7 +197,7 @@ void queue_publish(struct raw_queue *queue, const void *packet);
  * workgroups of 256 work-items, each for 10 us, or on kfdsim for the profile's
  * unknown_kernel_us. */
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal);
-/* As queue_work(), but rings the doorbell and returns when the kernel has begun. A barrier packet
+/* As queue_work(), but rings the doorbell and waits until the kernel has begun. A barrier packet
  * before the kernel, which takes almost no GPU time, signals the begin. */
 void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signal);
 void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal);
@@ -250,8 +251,8 @@ int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
 int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
 /* For an operation that returns no results: calls dbg_call() with these fields of the arguments. */
 #define DBG_CALL(kfd, pid, op, ...) dbg_call(kfd, &(struct kfdabi_dbg_trap){__VA_ARGS__}, pid, op)
-/* Call the DBG_TRAP operation of that name on process `pid`. ids: the driver marks those that it
- * could not suspend or resume. info: NULL if the caller does not need it. */
+/* Each function calls the DBG_TRAP operation of its name on process `pid`. ids: the driver marks
+ * those that it could not suspend or resume. info: NULL if the caller does not need it. */
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);
 int trap_disable(int kfd, pid_t pid);
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask);

@@ -90,7 +90,8 @@ static int fault(void)
 	return 0;
 }
 
-/* Stores where the driver reports the errors of queue 0: a word in signals()[1] and an event. */
+/* Stores in the save area of queue 0 where the driver reports its errors: a word in signals()[1]
+ * and an event. */
 static int enable_errors(void)
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};

@@ -50,7 +50,7 @@ void scripted_steps(const char *file, int line, struct scripted_child *scripted,
 void scripted_send(struct scripted_child *scripted, char step);
 /* Returns whether an answer arrives within so many milliseconds, and writes it to *reply. */
 bool scripted_replies(struct scripted_child *scripted, unsigned ms, int *reply);
-/* Sets the target of the commands S to V. */
+/* Sets the target process of the commands S to V (the last group of the list above). */
 void scripted_aim(struct scripted_child *scripted, pid_t pid);
 /* Kills the scripted child with SIGKILL and waits for its end. */
 void scripted_kill(struct scripted_child *scripted);

@@ -15,7 +15,7 @@
 
 #define KERNEL "kfdreplay_spin.kd"
 #define GROUP 256u	     /* work-items, as the kernel requires */
-#define GROUPS_A_CU 8u	     /* of 4 waves each: a full compute unit of gfx9 */
+#define GROUPS_A_CU 8u	     /* workgroups of 4 waves that fill a compute unit of gfx9 */
 #define TICKS_A_MS 100000u   /* of the 100 MHz counter */
 #define SHORT_TICKS 1000u    /* 10 us */
 #define KERNARG_OFFSET 1024u /* in the page of the read pointer */
@@ -79,7 +79,7 @@ static uint64_t load(const struct gpu_file *gpu)
 	return (uint64_t)(uintptr_t)code.cpu + find_symbol(image, KERNEL);
 }
 
-/* Submits a dispatch as a grid of two dimensions, with workgroups * times workgroups. */
+/* Submits a dispatch as a grid of two dimensions, of `workgroups` times `times` workgroups. */
 static void dispatch(struct raw_queue *queue, uint32_t workgroups, uint32_t times, uint64_t ticks,
 		     struct signal *signal)
 {
