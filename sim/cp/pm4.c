@@ -101,8 +101,8 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 	return 0;
 }
 
-/* Describes a dispatch for the GPU model, with the time of an unknown kernel. Returns 0; -EFAULT:
- * the packet cannot be read; -EBADMSG: bad sizes. */
+/* Describes a dispatch for the GPU model. The dispatch takes the time of an unknown kernel. Returns
+ * 0; -EFAULT: the packet cannot be read; -EBADMSG: bad sizes. */
 static int take_dispatch(struct queue *queue, const struct pm4_code *code, struct packet *packet,
 			 struct gpu_packet *to)
 {
@@ -284,8 +284,8 @@ static int next_batch(struct queue *queue)
 		packet.signal = queue->ib_signal;
 	if (enters_one) {
 		/* Advance the current buffer past this packet: execution continues there after the
-		 * new buffer. A chained buffer replaces the current one instead. After an error
-		 * `before` is restored. */
+		 * new buffer. A chained buffer replaces the current one instead. After an error,
+		 * *pm4 is restored from `before`. */
 		struct pm4 before = *pm4;
 		bool chain = enters[2] & IB_CHAIN && pm4->depth;
 

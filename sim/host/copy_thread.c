@@ -155,8 +155,9 @@ int move_begin(struct queue *queue)
 	return 1;
 }
 
-/* Returns false only for workgroup events. There is always room for the others, because they are at
- * most HELD_EACH * QUEUE_AHEAD: a packet that is not complete keeps its place in queue->ahead. */
+/* Holds the event back. Returns false, for lack of room, only for workgroup events. There is always
+ * room for other events, because they are at most HELD_EACH * QUEUE_AHEAD: a packet that is not
+ * complete keeps its place in queue->ahead. */
 bool move_hold(struct queue *queue, const struct gpu_event *event)
 {
 	struct moving *moving = &queue->moving;

@@ -96,8 +96,8 @@ int task_memory(pid_t pid, uint64_t address, void *local, size_t n, bool write)
 	return done == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* Returns -EFAULT, and maps the pages again, if the host had no page for memory that was touched
- * since the last check. Otherwise returns 0. */
+/* If the host had no page for memory that was touched since the last check, maps the pages again
+ * and returns -EFAULT. Otherwise returns 0. */
 static int heap_whole(struct sim *sim)
 {
 	if (!heap_lost())

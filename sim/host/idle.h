@@ -34,7 +34,7 @@ void idle_close(struct idle *idle);
  * another thread. May be NULL. */
 void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context);
 
-/* Tries to prove that all threads are asleep, except those of excused processes (idle_excuse()).
+/* Tries to prove that all threads are asleep, except those of excluded processes (idle_excuse()).
  * Returns true if that is proved. */
 bool idle_check(struct idle *idle);
 /* After idle_check() has returned false: returns the process of a thread that was not asleep and

@@ -387,8 +387,8 @@ static void *serve_all(void *arg)
 		bool wake;
 
 		if (!receive(sim, &n)) {
-			/* The caller was interrupted meanwhile, or all tasks are gone; the main
-			 * loop detects the latter. */
+			/* Either the caller was interrupted meanwhile, or all tasks have ended,
+			 * which the main loop detects. */
 			if (errno != EINTR)
 				sleep_ns(1000);
 			continue;

@@ -114,16 +114,15 @@ struct virtual_counts {
 	uint64_t rounds; /* main loop rounds with a proof that no thread could run */
 	uint64_t busy;	 /* proofs that failed */
 	uint64_t forced; /* rounds without such a proof, because a process ran too long */
-	uint64_t
-		outrun; /* rounds without a proof, only to end a charge (delay) early (time/page.h) */
-	uint64_t wakes; /* threads and timers whose time had come */
+	uint64_t outrun; /* rounds without a proof, to end a charge early (delay, time/page.h) */
+	uint64_t wakes;	 /* threads and timers whose time had come */
 	/* Number of waits for outside events, because no event was left in the simulation. */
 	uint64_t waits;
 	uint64_t proof_ns; /* real time that all successful proofs took */
 	struct virtual_named spinners[VIRTUAL_NAMED]; /* processes for which rounds were forced */
 	/* Processes that were stopped while time passed. */
 	struct virtual_named stopped[VIRTUAL_NAMED];
-	/* Number of advances of time by more than 100 s at once. */
+	/* Number of single advances of time by more than 100 s. */
 	uint64_t jumps;
 	json_t *first_jumps; /* the first jumps, with the places where the threads waited */
 	json_t *standstill;  /* where the threads waited in a deadlock; NULL: no deadlock */
@@ -217,7 +216,8 @@ struct sim {
 	/* ---- copy_thread.c: background copies ---- */
 	TAILQ_HEAD(, queue) copies; /* in progress, served in turn */
 	TAILQ_HEAD(, queue) moved;  /* finished; their packets are not complete yet */
-	/* time before which no copy is made at once, because such copies had their share */
+	/* time before which no copy is made in the calling thread, because such copies have used up
+	 * their share (move_at_once()) */
 	uint64_t move_paid_ns;
 	pthread_cond_t move_begun;
 	pthread_t copy_entry;
@@ -344,8 +344,8 @@ int drm_ioctl(struct call *call);
 /* ---- report.c ---- */
 /* Counts, for the report, a dispatch of the kernel with this index. */
 void report_kernel(struct sim *sim, uint32_t kernel);
-/* Returns the index of the kernel's record, a new one for a new name; UINT32_MAX if there is no
- * memory. @executed: the kernel's effects are carried out, not only its time. */
+/* Returns the index of the kernel's record. If the name is new, adds a record. Returns UINT32_MAX
+ * if there is no memory. @executed: the kernel's effects are carried out, not only its time. */
 uint32_t report_kernel_index(struct sim *sim, const char *name, bool executed);
 /* Counts, for the report, a call of an ioctl that is not simulated. */
 void report_unknown(struct sim *sim, uint8_t type, uint32_t nr);

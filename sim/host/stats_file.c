@@ -241,7 +241,7 @@ void live_stop(struct sim *sim)
 	live_write(sim);
 }
 
-/* Writes simulation.json at once, which is possible because no task runs yet. */
+/* Writes simulation.json in the calling thread, which is possible because no task runs yet. */
 void sim_counts_in(struct sim *sim, uint64_t pid_namespace)
 {
 	sim->pid_namespace = pid_namespace;

@@ -49,7 +49,7 @@
  * because it does not depend on other load of the machine. */
 #define COMPUTE_NS 1000000000ull
 #define COMPUTE_MIN_NS 10000000ull
-#define SPIN_NS 20000000ull /* the same time for a process that may spin until its GPU is done */
+#define SPIN_NS 20000000ull /* the limit for a process that may spin until its GPU is done */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
 /* CPU time after which a running process ends the charge of another thread (a delay, time/page.h),
@@ -124,8 +124,8 @@ static int is_called(struct loop *loop)
 	return n > 0;
 }
 
-/* Pauses before the next attempt to prove that no thread can run. The pause grows with the time
- * that the round has run, because each attempt takes CPU time from the simulation. */
+/* Pauses before the next attempt to prove that no thread can run. The pause grows with the duration
+ * of the main loop's round, because each attempt takes CPU time from the simulation. */
 static void settle(struct loop *loop, bool called)
 {
 	uint64_t share = (real_ns() - loop->round_ns) / SETTLE_SHARE;
@@ -431,7 +431,8 @@ static void note_jump(struct loop *loop, uint64_t before_ns)
 						where_threads_wait(loop->sim, loop->idle)));
 }
 
-/* Reports once that only an event from outside can wake a thread (a deadlock). */
+/* Reports a deadlock the first time that one is found: only an event from outside can wake a
+ * thread. */
 static void note_standstill(struct loop *loop)
 {
 	json_t *threads;

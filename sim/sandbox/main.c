@@ -141,7 +141,7 @@ static pid_t start_sleeper(int pipe_end[2])
 	return pid;
 }
 
-/* Ends kfdsim if files of /proc are missing that the proof of idleness (idle.h) reads. */
+/* Ends kfdsim if files of /proc are missing that idle_check() (idle.h) reads. */
 static void check_sleeper(pid_t sleeper)
 {
 	if (!shows(sleeper, "wchan", "0"))

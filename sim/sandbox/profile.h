@@ -20,7 +20,8 @@
 void profile_load(const char *name, struct profile *out);
 /* Sets one key; @assignment is "KEY=VALUE". */
 void profile_set(struct profile *profile, const char *assignment);
-/* Ends kfdsim with a message if the values, after all --set, are not those of a possible GPU. */
+/* Ends kfdsim with a message if the values, with all --set values applied, are not those of a
+ * possible GPU. */
 void profile_check(const struct profile *profile);
 
 /* Returns the name of the profile number @index, in the order in which --break tries them; NULL

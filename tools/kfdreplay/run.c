@@ -14,7 +14,7 @@
 #define SECOND_NS 1000000000ull
 #define SLICE_NS (SECOND_NS / 10) /* longest wait without a check for a signal */
 #define RING_NAP_NS 50000u	  /* 50 us: pause before a full ring is tried again */
-#define DRAIN_NS (10 * SECOND_NS) /* time for the last request to finish after the window */
+#define DRAIN_NS (10 * SECOND_NS) /* time for a started request to finish after the window */
 #define GRACE_NS SECOND_NS	  /* time for the current request to finish after a signal */
 
 struct runner {

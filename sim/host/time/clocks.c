@@ -27,7 +27,7 @@
 #define YIELD_READS 10u
 #define STEP_MIN_NS 10000u
 #define STEP_MAX_NS 100000u
-#define RAW_READS 100u /* readings until the raw clock advances by itself */
+#define RAW_READS 100u /* readings after which the raw clock advances while it is read */
 #define RAW_SPEED 1000u
 
 /* State of the calling thread: the time that it read last, the weight of its readings since time

@@ -14,8 +14,8 @@
 #define WAITV_32 2u	   /* FUTEX_32 */
 #define WAITV_PRIVATE 128u /* FUTEX_PRIVATE_FLAG */
 
-/* Data of the calling thread. If `tid` is another thread's, the data is not valid: a child of
- * fork() has a copy of its parent's. */
+/* Data of the calling thread. If `tid` is not the thread's id, the data is not valid: a child of
+ * fork() has a copy of the parent's data. */
 static __thread struct {
 	pid_t tid;
 	struct time_slot *slot;

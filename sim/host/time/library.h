@@ -42,7 +42,7 @@
 	}
 #define NS_PER_S 1000000000ull
 #define NEVER UINT64_MAX
-#define FAR_S (100ll * 365 * 86400) /* no clock gets there, so it counts as never */
+#define FAR_S (100ll * 365 * 86400) /* no clock gets that far, so longer times count as NEVER */
 
 /* Returns the shared page, mapped at the first call; NULL: this process has no virtual time. */
 struct time_page *time_page(void);

@@ -74,8 +74,8 @@ struct time_page {
 	uint64_t realtime_ns;	  /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 	uint64_t boottime_ns;	  /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	_Atomic uint64_t effects; /* number of GPU writes for which a program may poll */
-	/* Costs of the host that are charged, in ns: wake_ns for a wake after a sleep, ioctl_ns for
-	 * an ioctl of a GPU driver. */
+	/* Costs of the host in ns that threads are charged (delayed by): wake_ns for a wake-up
+	 * after a sleep, ioctl_ns for an ioctl of a GPU driver. */
 	uint32_t wake_ns, ioctl_ns;
 	uint32_t turns;		       /* 1: threads stay on their core (--seed) */
 	_Atomic uint32_t socket_times; /* 1: a program has set a time-out of a socket */

@@ -158,8 +158,8 @@ static long move_all(long nr, struct wait *wait, struct msghdr *message, int fla
 	return done ? (long)done : r;
 }
 
-/* Transfers once, after a wait if necessary. For sockets other than streams, and if less than the
- * whole message is enough. */
+/* Transfers data by one call that succeeds, after waits if necessary. For sockets that are not
+ * streams, and for streams if a part of the message is enough. */
 static long move_once(long nr, struct wait *wait, struct msghdr *message, int flags)
 {
 	long r;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Checks of exceptions: dbg_fd, the two queries, and which process receives an error. */
+/* Checks of exceptions: dbg_fd, QUERY_DEBUG_EVENT, QUERY_EXCEPTION_INFO, and which process receives
+ * an error. */
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Checks of DBG_TRAP: which process may do what to which target, and the order of these checks. */
+/* Checks of DBG_TRAP: which process may do what to which target, and the order of the driver's
+ * checks. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Checks of DBG_TRAP ENABLE and DISABLE: a debug session from beginning to end, and what else ends
- * it: exit, exec, fork, close, detach. */
+/* Checks of DBG_TRAP ENABLE and DISABLE: a debug session from beginning to end, and the other
+ * events that end one (exit, exec, fork, close, detach). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

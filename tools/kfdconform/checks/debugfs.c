@@ -266,7 +266,7 @@ static const char *node_part(char *text, uint32_t gpu_id)
 	return NULL;
 }
 
-/* Number of all compute slots of the node at the last active_slots(). */
+/* Number of all compute slots of the node, set by active_slots(). */
 static uint32_t slots;
 
 /* Returns the number of compute slots of the node in which a queue with that ring is active. */
@@ -372,14 +372,14 @@ static RULE_CHECK(rls_says_when_there_is_none, gpu_open(&gpu))
 {
 	const char *part = NULL;
 
-	/* Queues of a process that has just ended may still be in the list. */
+	/* Queues of a process that has just ended may still be in the runlist. */
 	if (!WITHIN(LATE_MS, (part = node_part(debugfs_text("rls"), gpu.gpu_id),
 			      !words_of(part, NULL, 0, NULL))))
 		SKIP("queues of another process are on the GPU");
 	CHECK(!strcmp(part, "  No active runlist\n"));
 }
 
-/* Returns whether the last packet leads back to the start of the list. */
+/* Returns whether the last packet leads back to the start of the runlist. */
 static bool chained(void)
 {
 	uint32_t n, *words = runlist(&n);

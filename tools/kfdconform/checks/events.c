@@ -83,7 +83,7 @@ struct awaited_event {
 };
 _Static_assert(sizeof(struct awaited_event) == sizeof(struct kfd_event_data), "event data");
 
-/* Result that the last WAIT_EVENTS stored: complete, timeout or fail. */
+/* Result that the last WAIT_EVENTS stored: KFD_IOC_WAIT_RESULT_COMPLETE, _TIMEOUT or _FAIL. */
 static uint32_t result;
 
 static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t ms)

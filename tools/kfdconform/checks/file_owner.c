@@ -303,7 +303,7 @@ static RULE_CHECK(proc_context_has_a_folder, gpu_open(&gpu))
 		queue_new(&contexts[i], &queue);
 		CHECK(!access(proc_path(getpid(), "context_%u/queues/%u/type", i, queue.id), F_OK));
 	}
-	/* not among the queues of the primary context */
+	/* The queue is not listed among those of the primary context. */
 	CHECK(access(proc_path(getpid(), "queues/%u", queue.id), F_OK));
 }
 

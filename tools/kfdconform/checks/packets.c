@@ -10,7 +10,7 @@
 #define LATE_MS 2000u
 #define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
-/* Waits for the memory event and returns the address of the page in it. */
+/* Waits for the memory event and returns the page address that the event contains. */
 static uint64_t wait_for(uint32_t event)
 {
 	struct kfd_hsa_memory_exception_data what;

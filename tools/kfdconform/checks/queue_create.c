@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Checks of CREATE_QUEUE: its checks of arguments, and their order; ids, doorbells and limits. */
+/* Checks of CREATE_QUEUE: which arguments it refuses and in which order, and the ids, doorbells and
+ * limits of queues. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

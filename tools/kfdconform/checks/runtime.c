@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Checks of RUNTIME_ENABLE, alone and under a debug session. */
+/* Checks of RUNTIME_ENABLE, without and with a debug session. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>

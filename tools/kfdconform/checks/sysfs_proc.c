@@ -12,7 +12,8 @@
 #include "tools/kfdconform/harness/self_debug.h"
 
 #define BUSY_DISPATCHES 32 /* of 200 ms each */
-/* Limit of the wait for a change that the driver makes after the call, or that kfdsim samples. */
+/* Longest wait for a change that the driver makes after the call has returned, or that kfdsim shows
+ * only at intervals. */
 #define LATE_MS 1000u
 #define CAP_DEBUG (1u << 15) /* HSA_CAP_TRAP_DEBUG_SUPPORT */
 

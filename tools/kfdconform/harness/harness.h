@@ -180,8 +180,8 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 		struct kfdabi_create_queue *args);
 int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 		 struct kfdabi_create_queue *args);
-/* Create a queue by queue_args() and queue_create(): an AQL queue, or one of another type with the
- * same arguments and an empty ring. */
+/* queue_new() creates an AQL queue by queue_args() and queue_create(). queue_new_of_type() creates
+ * a queue of another type with the same arguments and an empty ring. */
 void queue_new(const struct gpu_file *gpu, struct raw_queue *queue);
 void queue_new_of_type(const struct gpu_file *gpu, struct raw_queue *queue, uint32_t type);
 int queue_destroy(const struct gpu_file *gpu, uint32_t id);
@@ -223,8 +223,8 @@ bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t want
 void sleep_ms(unsigned ms);
 /* Returns so many bytes of zeroed memory of the process, in pages of their own. */
 void *map_pages(size_t size);
-/* Return the text of a short file, and the path of a file of a process in kfd/proc. Each result is
- * valid until the next call of the function. */
+/* text_of() returns the text of a short file, proc_path() the path of a file of a process in
+ * kfd/proc. Each result is valid until the next call of the function. */
 const char *text_of(const char *path);
 const char *proc_path(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Installs a handler that does nothing. flags: those of sigaction(); 0: the signal interrupts a
