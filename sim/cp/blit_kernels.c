@@ -113,8 +113,8 @@ static int take_copy_aligned(const struct process *process, uint64_t kernarg, ui
 static int take_rect(const struct process *process, uint64_t kernarg, bool aligned,
 		     struct move *move)
 {
-	struct
-	{ /* from[], to[]: pitch, slice, offset, unused; size[]: x, y, z, bytes of an element */
+	/* from[], to[]: pitch, slice, offset, unused; size[]: x, y, z, bytes of an element */
+	struct {
 		uint64_t src, dst, unused[2], from[4], to[4], size[4];
 	} a;
 	uint64_t element = 1;

@@ -188,7 +188,8 @@ static void leave(struct queue *queue, uint32_t dwords)
 		pm4->depth--;
 }
 
-/* Returns true if no indirect buffer has anything left after @dwords more of the innermost one. */
+/* Returns true if, after @dwords more of the innermost indirect buffer, no indirect buffer has
+ * anything left. */
 static bool ends(const struct pm4 *pm4, uint32_t dwords)
 {
 	for (unsigned i = 0; i < pm4->depth; i++)

@@ -185,8 +185,8 @@ static bool feed(struct sim *sim)
 		queue->limit = queue->limit_seen;
 		if (queue->fetched == queue->limit)
 			continue;
-		/* Packets are only fetched while the queue is mapped. For a queue that is not,
-		 * inform the model that it has more work. */
+		/* Packets are only fetched while the queue is mapped. For an unmapped queue, inform
+		 * the model that the queue has more work. */
 		gpu_queue_expect(sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				 !queue->map_wanted);
 		if (!queue->map_wanted)
@@ -244,8 +244,8 @@ static void keep_up(struct sim *sim, uint64_t now)
 		sim->totals.lost_ns += model - sim->model_ns;
 	else
 		sim->model_ns = model;
-	/* Fetch new packets only now, because they were submitted now, not in the time caught
-	 * up. */
+	/* Fetch new packets only now, because they were submitted now, not during the time that was
+	 * just simulated. */
 	do
 		advance(sim);
 	while (goes_on(sim));

@@ -429,7 +429,7 @@ int notify_start(struct sim *sim, int listener)
 void notify_stop(struct sim *sim)
 {
 	__atomic_store_n(&sim->server_stops, true, __ATOMIC_RELEASE);
-	/* Send the signal repeatedly: one just before the thread waits has no effect. */
+	/* Send the signal repeatedly: a signal just before the thread waits has no effect. */
 	while (pthread_tryjoin_np(sim->server, NULL) == EBUSY) {
 		pthread_kill(sim->server, SERVER_SIGNAL);
 		sleep_ns(1000000);

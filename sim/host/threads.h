@@ -15,8 +15,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* Number of reserved file descriptors: more than a check has open at once, in addition to those
- * that stay open. */
+/* Number of reserved file descriptors: more than idle_check() has open at a time, in addition to
+ * those that stay open. */
 #define THREADS_RESERVE 4u
 
 struct thread {
@@ -29,7 +29,7 @@ struct host_process {
 	pid_t pid;
 	unsigned threads;
 	clockid_t clock;
-	uint64_t cpu_ns, proved_ns; /* for idle.c: CPU time now, and at the last proof of sleep */
+	uint64_t cpu_ns, proved_ns; /* for idle.c: CPU time now, and at the latest proof */
 	bool excused;		    /* for idle.c: see idle_excuse() */
 };
 
@@ -39,12 +39,12 @@ struct threads {
 	struct host_process *processes;
 	size_t n_threads, cap_threads, n_processes, cap_processes;
 	int loadavg;
-	/* File descriptors reserved for a check that finds no free ones. */
+	/* File descriptors reserved for an idle_check() that finds no free ones. */
 	int reserve[THREADS_RESERVE];
 	bool full;	  /* a file of an existing thread may not have been readable */
 	int cached_below; /* /proc files are kept open only with fd numbers below this */
 	pid_t last;	  /* newest process or thread of the machine at the last read; 0: unknown */
-	pid_t proved;	  /* `last` at the last proof that all sleep; 0: read all tasks again */
+	pid_t proved; /* value of `last` at the latest proof (idle.h); 0: read all tasks again */
 	void (*ended)(void *context, pid_t tid); /* called by threads_drop(); may be NULL */
 	void *context;
 };
@@ -77,7 +77,7 @@ ssize_t thread_read_cached(const struct thread *thread, int fd, const char *name
 /* Returns true, and sets `full`, if @error means that the supervisor has too many open files or the
  * kernel has no memory. In that case nothing is known about the thread. */
 bool threads_note_full(struct threads *all, ssize_t error);
-/* threads_reserve_use() frees the reserved file descriptors, so that a check can use them.
+/* threads_reserve_use() frees the reserved file descriptors, so that idle_check() can use them.
  * threads_reserve_restore() takes them again. */
 void threads_reserve_use(struct threads *all);
 void threads_reserve_restore(struct threads *all);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Serves the calls of the time library to the supervisor (sim/host/time/page.h). */
+/* Serves the calls that the time library makes to the supervisor (sim/host/time/page.h). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

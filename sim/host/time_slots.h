@@ -42,8 +42,8 @@ uint64_t time_slots_effects(const struct time_slots *slots);
 /* Returns the slot of the thread @tid, a new one if it has none, or -ENOSPC. If the slot contains a
  * wait, ends that wait. */
 int time_slots_of(struct time_slots *slots, pid_t tid);
-/* Returns a new file descriptor (an eventfd) that is readable when the slot is due, or a negative
- * errno. The caller passes it on and closes it. */
+/* Returns a new file descriptor (an eventfd) that becomes readable when the wait in the thread's
+ * slot is over, or a negative errno. The caller passes it on and closes it. */
 int time_slots_event(struct time_slots *slots, pid_t tid);
 /* Frees the slot of a thread that has ended. */
 void time_slots_end(struct time_slots *slots, pid_t tid);

@@ -90,9 +90,9 @@ static bool is_held_by(pid_t pid, int number)
 	return held;
 }
 
-/* Returns a process that has eventfd @number open: @likely if that process has it open, otherwise
- * any process except the caller. Returns 0 if no process has it, and @likely if /proc cannot be
- * read. An eventfd that is in flight in a socket is not found. */
+/* Returns a process that has eventfd @number open. Prefers @likely; otherwise returns any process
+ * except the caller. Returns 0 if there is none, but @likely if /proc cannot be read. An eventfd
+ * that is in flight in a socket is not found. */
 static pid_t event_holder(int number, pid_t likely)
 {
 	struct dirent *entry;

@@ -137,8 +137,8 @@ static void settle(struct loop *loop, bool called)
 	ppoll(loop->fds + (called ? FD_STOP : 0), called ? 1 : FDS, &t, NULL);
 }
 
-/* Returns the index of the process in loop->spinners: its entry, a free one, or the last one, which
- * all further processes share. */
+/* Returns the index of the process's entry in loop->spinners. If the process has no entry, returns
+ * a free one, or the last one, which all further processes share. */
 static unsigned spinner_of(const struct loop *loop, pid_t pid)
 {
 	unsigned i = 0;

@@ -70,8 +70,8 @@ static bool wanted(const struct sim *sim, int maps, uint64_t start, uint64_t end
 	return false;
 }
 
-/* Returns true if one of the ranges intersects a mapping of a device, on kernels before 6.11, by
- * reading the list of mappings as text. Closes @maps. */
+/* Used on kernels before 6.11. Reads the list of mappings as text, and returns true if one of the
+ * ranges intersects a mapping of a device. Closes @maps. */
 static bool listed(const struct sim *sim, int maps, const struct iovec *ranges, size_t n)
 {
 	unsigned long long from, to, inode;

@@ -208,7 +208,7 @@ static void cover(const char *host, const char *tree, const char *target)
 	close(fd);
 }
 
-/* ---- the additional files of a simulation in virtual time: sim/host/time/page.h ---- */
+/* ---- the additional files of a simulation in virtual time (see sim/host/time/page.h) ---- */
 
 int mounts_open_library(void)
 {

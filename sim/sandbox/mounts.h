@@ -47,7 +47,7 @@ void root_find(struct root *root, const char *directory);
  * is still visible and everything except /run is in place. Returns the new root directory, owned
  * by the caller. */
 int root_build(const struct root *root, bool virtual_time);
-/* Changes the root directory and closes fd. Called when /run is in place, too. */
+/* Changes the root directory and closes fd. Called after /run has been put in place as well. */
 void root_enter(int fd);
 
 /* ---- two directories shown as one, without overlayfs: user namespaces cannot use overlayfs for

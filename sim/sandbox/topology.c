@@ -169,8 +169,8 @@ static bool cu_in_use(const struct shape *s, unsigned array, unsigned slot)
 	return slot < at || slot >= at + gap;
 }
 
-/* Searches the `n` CUs from number `from` on. Returns the first one in use, or -1. Sets *flags to
- * all that are in use; bit 0 is the returned CU. */
+/* Searches the `n` CUs from number `from` on. Returns the first one in use, or -1. Sets in *flags
+ * one bit for each CU in use; bit 0 is the returned CU. */
 static int group_flags(const struct shape *s, unsigned array, unsigned from, unsigned n,
 		       unsigned *flags)
 {

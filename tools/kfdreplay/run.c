@@ -61,7 +61,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns `limit`; if a signal has arrived, at most the time GRACE_NS after the signal. */
+/* Returns `limit`. If a signal has arrived, returns the earlier of `limit` and GRACE_NS after the
+ * signal. */
 static uint64_t unless_stopped(struct runner *r, uint64_t limit)
 {
 	return stopped(r) ? min_u64(limit, r->stop_ns + GRACE_NS) : limit;

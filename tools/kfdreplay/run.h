@@ -45,7 +45,7 @@ struct run_result {
 	struct stats stats; /* completed requests; freed by the caller */
 	uint64_t arrived;   /* requests that arrived within the window */
 	double seconds;	    /* length of the window, model time */
-	double steps;	    /* completed requests, plus the finished share of one given up */
+	double steps;	    /* completed requests, plus the finished share of a request given up */
 	double busy_ns;	    /* recorded GPU time of the completed requests */
 	bool keeps_up;	    /* see stats_keeps_up(); closed loop: true */
 	struct {

@@ -22,8 +22,7 @@
 #include "sim/host/time/library.h"
 
 /* Returns true for futex waits with a time-out. The time of FUTEX_WAIT is relative, that of
- * FUTEX_WAIT_BITSET absolute. Of the bit sets, only the one that matches every wake is
- * supported. */
+ * FUTEX_WAIT_BITSET absolute. The only bit set that is supported is FUTEX_BITSET_MATCH_ANY. */
 static bool is_timed_futex(const long a[6])
 {
 	int command = (int)a[1] & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
@@ -143,7 +142,8 @@ static const struct sock_filter ours[] = {
 };
 #define OURS (sizeof(ours) / sizeof(*ours))
 
-/* Installs the program's filter behind the prefix. Returns as raw(). */
+/* Installs a filter that consists of the prefix `ours` and the program's filter. Returns as
+ * raw(). */
 static long install(long nr, const long a[6], const struct sock_fprog *program)
 {
 	struct sock_filter code[BPF_MAXINSNS];

@@ -135,7 +135,8 @@ __attribute__((constructor)) static void start(void)
 	next();
 }
 
-/* Returns the slot of the calling thread, requested from the supervisor at first; NULL: none. */
+/* Returns the slot of the calling thread, or NULL if there is none. The first call requests the
+ * slot from the supervisor. */
 static struct time_slot *slot_of_thread(void)
 {
 	pid_t tid = (pid_t)raw(SYS_gettid, 0, 0, 0, 0, 0, 0);

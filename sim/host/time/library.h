@@ -157,8 +157,8 @@ int sleep_until(uint64_t deadline_ns, enum time_wait wait);
  * doubles it for the next call while it is below @most_ns. Returns as sleep_until(). */
 int sleep_pause(uint64_t *pause_ns, uint64_t most_ns, uint64_t until_ns, enum time_wait wait);
 
-/* Returns the next pause of a thread that spins: @least_ns at first (@last_ns is 0), then twice the
- * last one, at most @most_ns. */
+/* Returns the next pause of a thread that spins: @least_ns at first (@last_ns is 0), then twice
+ * @last_ns, at most @most_ns. */
 static inline uint64_t spin_step(uint64_t last_ns, uint64_t least_ns, uint64_t most_ns)
 {
 	uint64_t step = last_ns ? 2 * last_ns : least_ns;

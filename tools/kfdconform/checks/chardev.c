@@ -17,7 +17,8 @@ static struct kfdabi_create_queue args;
 
 static struct raw_queue queue;
 
-/* Calls GET_VERSION with any direction bits and size in the command word. Returns 0 or -errno. */
+/* Calls GET_VERSION with these direction bits and this size in the command word. Returns 0 or
+ * -errno. */
 static int version_by(int fd, unsigned direction, void *to, size_t size)
 {
 	int r = ioctl(fd, _IOC(direction, KFDABI_TYPE, KFDABI_GET_VERSION, size), to);
@@ -49,7 +50,7 @@ static RULE_CHECK(retired_ioctls_are_eperm, gpu_open(&gpu))
 
 	for (unsigned nr = 0x0d; nr <= 0x10; nr++)
 		CHECK_IS(harness_ioctl(gpu.kfd, nr, data, 16), -EPERM);
-	/* The driver copies the arguments before it checks the number. */
+	/* The driver copies the arguments before it checks the command number. */
 	CHECK_IS(harness_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
 }
 
@@ -120,7 +121,8 @@ static RULE_CHECK(unwritable_results_are_efault, gpu_open(&gpu))
 static RULE_CHECK(results_come_back_with_an_error, gpu_open(&gpu))
 {
 	queue_args(&gpu, &queue, &args);
-	/* Too small: the driver changes it to 1024 before it detects the wrong type. */
+	/* This size is too small. The driver changes it to 1024 before it detects the wrong queue
+	 * type. */
 	args.ring_size = 512;
 	args.queue_type = 99;
 	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), -524);

@@ -150,7 +150,7 @@ static RULE_CHECK(prime_import_gives_one_handle, gpu_open(&gpu))
 	CHECK_IS(in.handle, first);
 	in.fd = gpu.kfd;
 	CHECK_IS(drm(DRM_IOCTL_PRIME_FD_TO_HANDLE, &in), -EINVAL);
-	/* Another open file has handles of its own, for the same bytes. */
+	/* Another open file has its own handle for the same memory. */
 	gpu.render = render_open(&gpu);
 	in.fd = out.fd;
 	CHECK_IS(drm(DRM_IOCTL_PRIME_FD_TO_HANDLE, &in), 0);

@@ -282,7 +282,8 @@ static RULE_CHECK(interrupted_wait_gives_back, gpu_open(&gpu))
 	signal_handle(SIGUSR1, 0);
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
 	thread = do_later(0, 0);
-	/* The wait takes the first event, and gives it back when it is interrupted. */
+	/* The wait for both events consumes the first one. When the wait is interrupted, that event
+	 * is set again. */
 	CHECK_IS(wait_for(events, 2, true, 5000), -EINTR);
 	__atomic_store_n(&plan.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);

@@ -264,8 +264,8 @@ static RULE_CHECK(map_over_another_is_einval, gpu_open(&gpu))
 	CHECK_IS(memory_map(&gpu, memory.handle), 0); /* mapping it again has no effect */
 }
 
-/* Accesses a word from outside, by process_vm_readv() or process_vm_writev() on the own process.
- * Returns 0 or a negative errno. */
+/* Accesses a word as another process would, by process_vm_readv() or process_vm_writev() on the own
+ * process. Returns 0 or a negative errno. */
 static int foreign(ssize_t call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
 				unsigned long, unsigned long),
 		   volatile void *address)

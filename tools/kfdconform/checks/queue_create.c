@@ -327,7 +327,7 @@ static RULE_CHECK(doorbells_are_lowest_free, begin())
 	}
 	CHECK_IS(queue_destroy(&gpu, 1), 0);
 	CHECK_IS(create_of_type(KFD_IOC_QUEUE_TYPE_SDMA), 0);
-	CHECK_IS(id, 1); /* it gets the id, but not the doorbell */
+	CHECK_IS(id, 1); /* the SDMA queue gets the freed id, but not the freed doorbell */
 	CHECK_IS(create_of_type(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL), 0);
 	CHECK_IS(id, 4);
 	CHECK_IS(doorbell, 1);

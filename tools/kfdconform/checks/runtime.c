@@ -175,8 +175,8 @@ static RULE_CHECK(runtime_disable_op_wakes_nobody, start())
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 }
 
-/* Sends a command whose driver call must sleep, and returns when the driver has received the call:
- * GET_VERSION of this process returns only after the driver has received both. */
+/* Sends a command whose driver call must sleep, and waits until the driver has received the call:
+ * GET_VERSION of this process returns only after the driver has received both calls. */
 static void sleeps_in_call(char step)
 {
 	int unread;

@@ -204,7 +204,7 @@ void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal 
 /* Writes a barrier packet that waits for the dependency (NULL: none) and then decrements the signal
  * (NULL: none). Does not ring the doorbell. */
 void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct signal *signal);
-/* Returns the next 64 bytes of the ring, which the caller fills, the header last. */
+/* Returns the address of the next 64 bytes of the ring. The caller fills them, the header last. */
 void *queue_packet(struct raw_queue *queue);
 /* Rings the doorbell for all packets written so far. */
 void queue_ring(struct raw_queue *queue);
@@ -284,7 +284,7 @@ bool readable_within(int fd, unsigned ms);
 int child_end(struct child *child);
 /* Runs body() in a child without pipes and returns its wait status. */
 int run_in_child(void (*body)(void));
-/* device_child_start() starts a child that opens the device, and returns when it is open.
+/* device_child_start() starts a child that opens the device, and waits until it is open.
  * device_child_end() ends the child, whose exit status must be 0. */
 void device_child_start(struct child *child);
 void device_child_end(struct child *child);
