@@ -263,8 +263,7 @@ void *queue_packet(struct raw_queue *queue)
 	return (char *)queue->ring.cpu + queue->written++ % RING_PACKETS * 64;
 }
 
-/* Writes the header last, because the packet processor may read the packet as soon as its
- * header is valid. */
+/* Writes the header last, because the packet processor may read a packet with a valid header. */
 void queue_publish(struct raw_queue *queue, const void *packet)
 {
 	uint16_t *at = queue_packet(queue);
