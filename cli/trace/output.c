@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/trace/output.h"
+#include "cli/trace/trace.h"
 
 #include <errno.h>
 #include <stdarg.h>

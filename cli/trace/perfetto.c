@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* In the trace event format a track is a thread of a process, so each track has a pid and a tid.
  * Tracks are kept until the trace ends. */
-#include "cli/trace/output.h"
+#include "cli/trace/trace.h"
 
 #include <errno.h>
 #include <search.h>

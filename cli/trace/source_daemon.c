@@ -10,7 +10,7 @@
  * of the trace are left out. Instead, each queue that has work or waits at the start gets an event
  * with the time of the start.
  */
-#include "cli/trace/sources.h"
+#include "cli/trace/trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "cli/inspect/sources.h"
-#include "cli/trace/timeline.h"
 #include "cli/util/daemon_query.h"
 #include "common/allocate.h"
 #include "common/clock.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A trace instance is a directory in instances/ of the tracefs. Writing its files selects the
  * functions and events; its trace_pipe is read as text. */
-#include "cli/trace/sources.h"
+#include "cli/trace/trace.h"
 
 #include <dirent.h>
 #include <errno.h>

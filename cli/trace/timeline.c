@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/trace/timeline.h"
+#include "cli/trace/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

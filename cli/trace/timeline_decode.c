@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/trace/timeline.h"
+#include "cli/trace/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>

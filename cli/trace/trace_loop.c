@@ -14,9 +14,6 @@
 #include <unistd.h>
 
 #include "cli/output/progress.h"
-#include "cli/trace/output.h"
-#include "cli/trace/sources.h"
-#include "cli/trace/timeline.h"
 #include "cli/trace/trace.h"
 #include "cli/util/command.h"
 #include "cli/util/interrupt.h"

@@ -15,8 +15,7 @@
 
 #include <cmocka.h>
 
-#include "cli/trace/output.h"
-#include "cli/trace/timeline.h"
+#include "cli/trace/trace.h"
 
 struct seen {
 	uint64_t ns[1000];

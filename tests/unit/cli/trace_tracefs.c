@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "cli/trace/sources.h"
+#include "cli/trace/trace.h"
 
 static char root[64];
 
