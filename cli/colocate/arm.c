@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/colocate/result.h"
 #include "cli/inspect/process.h"
 #include "cli/output/progress.h"
 #include "common/allocate.h"

@@ -46,7 +46,7 @@ unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS
 }
 
 /* Returns true if kfdreplay has to record the time of each request of the client: in arm alone,
- * from which the possible gain is computed (possible.h), and with several online clients,
+ * from which the possible gain is computed (result.h), and with several online clients,
  * whose percentiles are taken over the requests of all. */
 static bool keeps_times(const struct window *window, const struct arm_client *client)
 {

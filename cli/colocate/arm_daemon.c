@@ -7,7 +7,6 @@
 
 #include "cli/colocate/arm.h"
 #include "cli/inspect/sources.h"
-#include "cli/output/fields.h"
 #include "cli/output/progress.h"
 #include "cli/util/daemon_query.h"
 #include "common/clock.h"

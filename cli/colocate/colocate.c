@@ -14,8 +14,6 @@
 
 #include "channel/protocol.h"
 #include "cli/colocate/arm.h"
-#include "cli/colocate/result.h"
-#include "cli/output/progress.h"
 #include "cli/util/parse_options.h"
 
 struct run_request {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "cli/output/svg.h"
-#include "cli/output/table.h"
 
 /* Layout of the two upper panels, in pixels. Each has one row per arm. */
 #define WIDTH 960

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/colocate/possible.h"
+#include "cli/colocate/result.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/colocate/result.h"
-#include "cli/output/table.h"
 #include "common/allocate.h"
 
 void possible_service(const struct request_time *times, size_t count, struct possible_request *out)

@@ -11,14 +11,193 @@
 #define KFDSHIM_CLI_COLOCATE_RESULT_H
 
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
-#include "cli/colocate/possible.h"
-#include "cli/colocate/result_time.h"
+#include "cli/output/fields.h"
 #include "cli/util/sim_info.h"
 #include "common/histogram.h"
+#include "common/nodes.h"
+
+/* ---- the clairvoyant scheduler: possible.c ---- */
+
+/*
+ * Computes the result of a clairvoyant scheduler, which knows all arrivals and service times in
+ * advance: the share of its throughput alone that an offline process keeps beside the given
+ * requests, and the latencies of these requests. It is the upper bound to which the result of the
+ * real scheduler is compared. Pure, but for request_list_read().
+ *
+ * The model: one node; one server that serves the requests in the order of their arrival; one
+ * offline process that always has work, and does not run while a request is served.
+ *
+ *   - The gap between the end of a request and the next arrival is given to the offline process if
+ *     the gap is longer than the cost of a resume, which is subtracted from it.
+ *   - The request after such a gap begins later by the cost of a suspend. This delay propagates: to
+ *     the requests that wait behind it, and to the gap that becomes shorter.
+ *
+ * The rule ignores that the next gap becomes shorter. For Poisson arrivals the best threshold,
+ * found by trying, gives at most 2 % more of the share.
+ *
+ * Requests of several online clients form one list, merged by arrival; each service time is that of
+ * its client alone. This is conservative: on a GPU two requests of different clients that overlap
+ * can run side by side, so that both are done earlier and the gap behind them is longer.
+ *
+ * Times are microseconds since the start of the window. Threads: any.
+ */
+
+/* A request as it was measured when the online client ran alone. */
+struct request_time {
+	double due_us; /* arrival */
+	double end_us; /* end; NAN: not done by the end of the window */
+};
+
+struct request_list {
+	struct request_time *times; /* NULL: none were measured */
+	size_t count;
+};
+
+/*
+ * Reads the request times that kfdreplay --request-times writes (docs/reference/kfdreplay.md).
+ * Times must not decrease within a line, nor arrivals from line to line. On success the caller
+ * frees the list by request_list_free(); on an error *out is empty.
+ *
+ * Returns 0, -EINVAL if the file is not as documented, or another negative errno.
+ */
+int request_list_read(const char *path, struct request_list *out);
+/* Frees the list. *list is empty afterwards. */
+void request_list_free(struct request_list *list);
+
+struct possible_request {
+	double due_us;
+	double service_us; /* INFINITY: longer than the rest of the window */
+};
+
+struct possible_costs {
+	/* Cost of a suspend (runlist update and save): from the arrival until the node is free. */
+	double suspend_us;
+	/* Cost of a resume (runlist update, restore): from a request's end until offline runs. */
+	double resume_us;
+};
+
+struct possible {
+	double share; /* offline throughput, as a fraction of that without online work; 0 to 1 */
+	double p50_us, p99_us; /* latencies, nearest rank; NAN: no request was completed */
+	/* Number of suspends: one for each gap that was given to the offline process. */
+	uint64_t suspends;
+};
+#define POSSIBLE_UNKNOWN ((struct possible){NAN, NAN, NAN, 0})
+
+/* Computes the service times of `count` requests of one client, which serves them one by one. A
+ * service time lasts from the request's arrival, or from the end of the request before if that is
+ * later, until the request's end. Writes `count` entries to `out`. */
+void possible_service(const struct request_time *times, size_t count, struct possible_request *out);
+
+/* Sorts the requests of several clients by arrival. */
+void possible_merge(struct possible_request *requests, size_t count);
+
+/*
+ * Runs the model on `count` requests, sorted by arrival, in a window of `window_us`. Returns 0;
+ * -EINVAL if the window is not above 0, or a cost is negative or NAN; *out is POSSIBLE_UNKNOWN
+ * then.
+ */
+int possible_play(const struct possible_request *requests, size_t count, double window_us,
+		  const struct possible_costs *costs, struct possible *out);
+
+/* values_sort() sorts in ascending order. values_rank() returns the value of rank `p` (above 0, at
+ * most 1) of a sorted array by nearest rank; NAN if the array is empty. */
+void values_sort(double *values, size_t count);
+double values_rank(const double *sorted, size_t count, double p);
+
+/* ---- shares of the GPU's time: result_time.c ---- */
+
+/*
+ * Divides the time of a GPU, while offline processes had to run on it, into shares that add up to
+ * the whole.
+ *
+ * All shares come from the counters of kfdsim (docs/reference/kfdsim-files.md, simulation.json),
+ * except TIME_HOLD_OVER, which the daemon reports. On hardware TIME_HOLD_OVER alone is known.
+ */
+
+enum time_share {
+	/* Offline work ran, with or without other work beside it. If k processes run at once, 1/k
+	 * of that time counts for each of them. */
+	TIME_OFFLINE,
+	TIME_ONLINE,	   /* the rest of the run time: only other work ran */
+	TIME_UPDATES,	   /* runlist updates, without save and restore */
+	TIME_SAVE_RESTORE, /* save and restore of running waves */
+	/* The offline process was suspended although no other process had packets: the daemon did
+	 * not know yet that the other work had ended. Does not include TIME_HOLD_OVER. */
+	TIME_DETECTION,
+	TIME_HOLD_OVER, /* offline was suspended although the daemon knew of no other work */
+	TIME_IDLE_HELD, /* offline was suspended; other processes had packets that did not run yet */
+	TIME_OWN_GAPS,	/* the offline process had no work */
+	TIME_SHARES
+};
+
+struct result_time {
+	double us[TIME_SHARES]; /* model time */
+	double all_us;
+};
+
+struct time_percents {
+	double of[TIME_SHARES];
+};
+
+/* Categories to which kfdsim charges each nanosecond of a GPU. */
+enum time_part {
+	PART_RUN,
+	PART_UPDATE,
+	PART_SAVE,
+	PART_RESTORE,
+	PART_HELD_READY,
+	PART_HELD,
+	PART_IDLE,
+	TIME_PARTS
+};
+
+#define TIME_GPUS GPU_NODES_MAX
+
+/* Counters at one moment. */
+struct time_reading {
+	uint64_t wall_ns;
+	/* Time for which the daemon held the process after the online work had ended (hold-over),
+	 * as the daemon reports it; of several processes the mean; wall. */
+	double held_over_us;
+	unsigned n_gpus; /* 0: the GPUs are not known */
+	struct time_gpu {
+		uint64_t ns[TIME_PARTS];
+		/* Sum of the times in which work of the processes of time_read() ran. */
+		uint64_t process_ns;
+		unsigned processes;   /* number of entries that process_ns adds up */
+		bool process_unknown; /* too many processes: the file has no such counters */
+	} gpus[TIME_GPUS];
+};
+
+/* Reads the GPUs of simulation.json and the counters of the n processes `pids`, which are numbers
+ * in the pid namespace of that file. Returns 0; -ENOENT if there is no such file; -EINVAL if it is
+ * not as documented. On an error out->n_gpus is 0. */
+int time_read(const char *path, const pid_t *pids, unsigned n, struct time_reading *out);
+/* Computes the shares between two readings, for the GPU that was idle for the shortest time. */
+void time_between(const struct time_reading *earlier, const struct time_reading *later,
+		  double time_scale, struct result_time *out);
+/* Returns a result in which nothing is known. */
+struct result_time time_unknown(void);
+
+/* Makes the shares of a bit mask unknown. */
+void time_forget(struct result_time *time, unsigned shares);
+
+/* Returns a share in percent of all; NAN if it is not known. */
+double time_percent(const struct result_time *time, enum time_share share);
+/* Returns all shares in percent as a JSON object, null for those that are not known. */
+json_t *time_json(const struct result_time *time);
+/* Fields of struct time_percents, for JSON, and for a row of the table with the arm's name. */
+extern const struct field fields_colocate_time[], fields_colocate_time_row[];
+
+/* ---- the arms and their values ---- */
 
 /* The configurations that a run compares. ALONE: each online client by itself, and the offline
  * clients together without any online client. SHARED: online beside offline without preemption.
@@ -35,7 +214,7 @@ struct arm_kind {
 	const char *level;
 	/* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
 	const char *level_setting;
-	/* Bit mask of the time shares (result_time.h) that neither kfdsim nor the daemon measures
+	/* Bit mask of the time shares that neither kfdsim nor the daemon measures
 	 * separately in this arm, so that only their sum is known. */
 	unsigned unknown;
 	/* Phrase for delays that the floor of the online P99 (floor_us) leaves out; NULL: none. */
@@ -140,7 +319,7 @@ struct result_verdict {
 	double bound[ARM_COUNT]; /* P99 / floor */
 	/* Offline throughput relative to arm alone; 1: equal. */
 	double of_alone[ARM_COUNT];
-	/* The clairvoyant scheduler (possible.h), and the share and the P99 of the arms with the
+	/* The clairvoyant scheduler (above), and the share and the P99 of the arms with the
 	 * shim relative to those of this scheduler. */
 	struct possible_costs possible_costs;
 	struct possible possible;
@@ -199,7 +378,7 @@ double result_hist_median_us(const struct hist *h);
 const char *result_arrivals(const struct colocation *run, char *text, size_t size);
 
 /*
- * Compares the run with the clairvoyant scheduler (possible.h), which runs on the requests of arm
+ * Compares the run with the clairvoyant scheduler (above), which runs on the requests of arm
  * alone and with the costs that the run has measured.
  *
  * The result is unknown (NAN, null in JSON) if arm alone did not run or did not keep up, or if a

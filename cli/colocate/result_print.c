@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/colocate/result.h"
-#include "cli/output/table.h"
 
 const char *result_arrivals(const struct colocation *run, char *text, size_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/colocate/result_time.h"
+#include "cli/colocate/result.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/colocate/result.h"
-#include "cli/output/fields.h"
 #include "common/json_util.h"
 
 /* Largest share of the online P50 that the doorbell delay, which kfdsim itself causes, may have. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "common/shell_word.h"
 
 /* Files that the daemon's worker has open for one client: shared memory, socket, eventfds, pidfd,

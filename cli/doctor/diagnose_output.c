@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/doctor/diagnosis.h"
-#include "cli/output/table.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "common/json_util.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/doctor/checks.h"
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
 #include "common/json_util.h"

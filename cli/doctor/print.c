@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/doctor/checks.h"
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "common/json_util.h"
 

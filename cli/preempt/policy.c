@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/fields.h"
 #include "cli/preempt/set_resume.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/output/fields.h"
 #include "cli/output/progress.h"
-#include "cli/output/table.h"
 #include "cli/preempt/hold_child.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/parse_options.h"

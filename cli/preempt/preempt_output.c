@@ -7,7 +7,6 @@
 
 #include "cli/output/fields.h"
 #include "cli/output/svg.h"
-#include "cli/output/table.h"
 #include "cli/preempt/preempt.h"
 #include "common/allocate.h"
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "cli/output/fields.h"
 #include "cli/output/progress.h"
-#include "cli/output/table.h"
 #include "cli/preempt/hold_child.h"
 #include "cli/preempt/set_resume.h"
 #include "cli/util/daemon_query.h"

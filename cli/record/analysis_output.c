@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output/fields.h"
 #include "cli/output/svg.h"
 #include "cli/record/analysis.h"
 #include "cli/util/gpus.h"

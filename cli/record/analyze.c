@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "cli/record/analysis.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"

@@ -14,8 +14,8 @@
 #include "cli/record/record.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
-#include "cli/util/subprocess.h"
 #include "common/allocate.h"
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/text.h"
 

@@ -2,7 +2,6 @@
 /* kfdsched compare: the comparison as tables with a conclusion, and as JSON. */
 #include <stdio.h>
 
-#include "cli/output/fields.h"
 #include "cli/record/comparison.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"

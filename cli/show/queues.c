@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cli/inspect/snapshot.h"
-#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"

@@ -6,7 +6,6 @@
 
 #include "channel/client_shm.h"
 #include "cli/inspect/sources.h"
-#include "cli/output/fields.h"
 #include "cli/util/command.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"

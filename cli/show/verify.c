@@ -7,7 +7,6 @@
 #include "cli/inspect/hqd_ratio.h"
 #include "cli/inspect/snapshot.h"
 #include "cli/inspect/verify.h"
-#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"

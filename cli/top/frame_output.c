@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/output/table.h"
 #include "cli/util/command.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "cli/output/fields.h"
 #include "cli/util/objects.h"
 #include "common/nodes.h"
 #include "common/text.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/inspect/observation.h"
-#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "common/json_util.h"
 

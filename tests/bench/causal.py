@@ -11,7 +11,7 @@ a gap will last, so no rule does better than a constant. SIGMA: the distances ar
 that sigma instead; then a rule that learns can do better.
 
 Printed: the share of offline work and the P50 and P99 of the requests, alone, with foresight
-(cli/colocate/possible.h), and for some hold-overs; means over 100 windows of 10 s. WITHIN 1.05:
+(cli/colocate/result.h), and for some hold-overs; means over 100 windows of 10 s. WITHIN 1.05:
 how many of 20 runs of goals.sh would find the P99 within 1.05 x what is possible, if each takes
 the medians of five of these windows. No GPU is simulated.
 """

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output/fields.h"
 #include "cli/output/svg.h"
-#include "cli/output/table.h"
 
 #define WIDTH 860
 #define LEFT 70

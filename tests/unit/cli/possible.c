@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "cli/colocate/possible.h"
+#include "cli/colocate/result.h"
 #include "tools/kfdreplay/arrivals.h"
 
 static const struct possible_costs costs = {.suspend_us = 50, .resume_us = 30};

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "cli/colocate/result_time.h"
+#include "cli/colocate/result.h"
 
 #define GPU(run, held, idle, processes)                                                            \
 	"{\"gpu_id\":7,\"time_ns\":{\"run\":" #run ",\"bounce\":2000,\"save\":300,"                \

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 
 /* Frees the table. */
 static char *printed(struct table *table)
