@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Starts a child that keeps another process suspended, and watches the child from the parent. */
-#include "cli/preempt/hold_child.h"
+#include "cli/preempt/preempt.h"
 
 #include <errno.h>
 #include <math.h>

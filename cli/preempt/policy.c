@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/preempt/set_resume.h"
+#include "cli/preempt/preempt.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"

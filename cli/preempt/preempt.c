@@ -2,7 +2,7 @@
 /*
  * kfdsched preempt: suspends and resumes a process a number of times and prints how long each
  * operation took. If a daemon knows the process, the daemon suspends it, by leases (suspensions
- * that end with their fd). The work is done in a child (hold_child.h), so that the process runs on
+ * that end with their fd). The work is done in a child (hold_child_run()), so that the process runs on
  * however this command ends.
  */
 #include "cli/preempt/preempt.h"
@@ -21,9 +21,7 @@
 
 #include "cli/output/fields.h"
 #include "cli/output/progress.h"
-#include "cli/preempt/hold_child.h"
 #include "cli/util/daemon_query.h"
-#include "cli/util/parse_options.h"
 #include "cli/util/sim_info.h"
 #include "common/child.h"
 #include "common/clock.h"

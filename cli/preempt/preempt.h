@@ -1,19 +1,170 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
- * preempt_rounds.c suspends and resumes the process, in a child (hold_child.h); preempt_output.c
- * prints and draws the result.
+ * Shared by the commands that hold a process: suspend, resume, set and policy, which send a control
+ * request to the daemon, and preempt.
  *
- * Threads: none. Times are wall time in microseconds.
+ * Threads: none.
  */
 #ifndef KFDSHIM_CLI_PREEMPT_PREEMPT_H
 #define KFDSHIM_CLI_PREEMPT_PREEMPT_H
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
+#include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "include/kfdsched.h"
+#include "kfd/debug_target.h"
 #include "kfd/device.h"
+
+/* ---- control requests: set_resume.c ---- */
+
+/*
+ * Functions of the commands that send a control request to the daemon (suspend, resume and set for
+ * one process, policy for nodes): they parse the arguments and print the daemon's reply.
+ */
+
+struct control_req {
+	struct kfdsched *daemon; /* closed by kfdsched_close() */
+	const char *socket;
+	int pid; /* 0: policy */
+	bool json;
+};
+
+/* Parses the command line by `options`, whose variables can be members of *req, and opens
+ * req->daemon (no connection yet). Returns CLI_GO_ON, or the exit code to end with; req->daemon
+ * is open only after CLI_GO_ON. */
+int control_req_read(const struct cli_command *cmd, int argc, char **argv,
+		     const struct cli_option *options, struct control_req *req);
+
+/* Returns true if the result `rc` of a request means that no daemon is responsible for process
+ * `pid`: no daemon answers (-ENOENT, -ECONNREFUSED), or the daemon does not know the process
+ * (-ESRCH) although the process exists. */
+bool control_req_needs_daemon(int rc, int pid);
+
+/* Prints the daemon's reply (kfdsched_errmsg()) in one line: on stdout if rc >= 0, else on stderr
+ * as an error. Returns CLI_DONE or CLI_FAILED. */
+int control_req_print(const struct cli_command *cmd, const struct control_req *req, int rc);
+/* As control_req_print(), but if req->json is set and rc >= 0, prints the reply as JSON with
+ * `more`, the keys of this command (reference taken; can be NULL). */
+int control_req_print_done(const struct cli_command *cmd, const struct control_req *req, int rc,
+			   json_t *more);
+/* Prints one JSON object: "request" (the command), "pid" unless it is 0, the keys of `more`
+ * (reference taken; can be NULL) and "reply". */
+void control_req_print_json(const struct cli_command *cmd, int pid, const char *reply,
+			    json_t *more);
+
+/* ---- suspend ---- */
+
+#define SUSPEND_IDS_MAX 1024u /* limit of the ids that --queues accepts: 0 to 1023 */
+
+struct suspend_ids {
+	uint32_t id[SUSPEND_IDS_MAX]; /* ascending, without duplicates */
+	uint32_t count;
+};
+
+/* Parses a list of queue ids, "0,2-5"; `ids` is a struct suspend_ids. Returns 0, or -EINVAL if the
+ * text is not such a list. */
+int suspend_read_ids(const char *text, void *ids);
+
+/* ---- the child that holds a process: hold_child.c ---- */
+
+/*
+ * Takes another process off the GPU from within a child process, while the parent watches
+ * the child.
+ *
+ * The work is done in a child because the child's death undoes it, whatever its cause: the
+ * driver ends the debug sessions of a debugger that has died and resumes their queues, and
+ * the daemon ends the leases of a connection that was closed. The parent opens nothing, so
+ * that it can always kill a child that was stopped (SIGSTOP, a debugger) during its work.
+ * If the parent dies, the kernel kills the child (PR_SET_PDEATHSIG).
+ *
+ * One child at a time.
+ */
+
+enum hold_child_end {
+	HOLD_CHILD_RETURNED, /* act() returned, or the child could not be started */
+	HOLD_CHILD_KILLED,   /* ended by a signal: a kill, or a crash */
+	HOLD_CHILD_STOPPED,  /* stopped by a signal, and therefore killed by the parent */
+};
+
+/*
+ * Maps `bytes` of memory, all 0, that the parent and the child of hold_child_run() share. It is
+ * never unmapped. What the child has stored there is still readable after its death.
+ */
+void *hold_child_memory(size_t bytes);
+
+/*
+ * Runs act() in a child process and waits until the child ends.
+ *
+ * signals (argument of act()): a non-blocking signalfd, owned by the child. SIGCHLD in it means
+ * that a process that the child traces may have stopped. On every other signal in it (SIGINT,
+ * SIGTERM, SIGHUP, SIGQUIT) act() has to finish early and return. Ctrl-Z (SIGTSTP) is blocked in
+ * the child and has no effect, so that the target is not kept suspended.
+ *
+ * Returns what act() returned, which has to be below 256, or CLI_FAILED:
+ *   no child could be started: a line was printed, and *end is HOLD_CHILD_RETURNED;
+ *   the child was ended by a signal: *end is HOLD_CHILD_KILLED or HOLD_CHILD_STOPPED.
+ * When the child has ended, the earlier handlers of the forwarded signals are restored.
+ */
+int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int signals),
+		   void *context, enum hold_child_end *end);
+
+/* Returns why the child delivers no more results, as the beginning of a message: "the child that
+ * holds the process was killed". The text is static. */
+const char *hold_child_errmsg(enum hold_child_end end);
+
+/* ---- the debug session of the child ---- */
+
+/*
+ * A debug session of kfdsched itself on a process that no daemon knows.
+ *
+ * The session is served while the caller waits, so that the process is not disturbed: its signals
+ * are forwarded, the events of its runtime are answered, and a queue that it creates while it is
+ * suspended is suspended too.
+ *
+ * Threads: all calls from the thread that opened the session. Errors are reported in one line on
+ * stderr.
+ */
+struct session {
+	struct trap *trap;
+	const struct target_process *target;
+	int signals;
+	double opening_us; /* duration of the first suspend; NAN: there was no queue */
+	bool interrupted;  /* a signal requested the end */
+	/* Why the hold is over (the process or the session has ended), static; NULL: it is not. */
+	const char *gone;
+	/* 0, or the negative errno of the failed suspend of a queue that was created while the
+	 * process was suspended. */
+	int ran_on;
+};
+
+/* Opens a session on `target` (borrowed until session_close()). `signals`: the signalfd of
+ * hold_child_run(). Returns CLI_GO_ON, or the exit code after one line on stderr: CLI_FAILED if
+ * the process has ended or its queues could not be suspended; otherwise
+ * CLI_IMPOSSIBLE, for example if another debugger has the process or the caller has no right to
+ * trace it. */
+int hold_session_open(struct session *session, const struct cli_command *cmd,
+		      const struct target_process *target, int signals);
+/* Serves the session for `us` microseconds (INFINITY: no limit). Returns earlier if
+ * session->interrupted or session->gone gets set. */
+void session_wait_us(struct session *session, double us);
+/* Ends the session. The driver then resumes all queues. */
+void session_close(struct session *session);
+
+/* ---- preempt ---- */
+
+/*
+ * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
+ * preempt_rounds.c suspends and resumes the process, in a child (hold_child_run()); preempt_output.c
+ * prints and draws the result.
+ *
+ * Times are wall time in microseconds.
+ */
 
 /* Options of the measurement. Filled by preempt.c, read-only for the other files. */
 struct preempt_job {

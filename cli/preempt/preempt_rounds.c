@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/preempt/hold_child.h"
 #include "cli/preempt/preempt.h"
 #include "common/allocate.h"
 #include "common/clock.h"

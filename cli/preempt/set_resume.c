@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched resume, set: send control requests about one process. Has the functions for such
  * requests that suspend.c uses, too. */
-#include "cli/preempt/set_resume.h"
+#include "cli/preempt/preempt.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * kfdsched suspend: suspends a process, by the daemon if the daemon knows the process.
  *
  * Without a daemon no lease can outlive this command, so the process is suspended as long as this
- * command runs. A child holds the session (hold_child.h), so that the process runs on however this
+ * command runs. A child holds the session (hold_child_run()), so that the process runs on however this
  * command ends.
  */
 #include <errno.h>
@@ -18,10 +18,8 @@
 #include "channel/protocol.h"
 #include "cli/output/fields.h"
 #include "cli/output/progress.h"
-#include "cli/preempt/hold_child.h"
-#include "cli/preempt/set_resume.h"
+#include "cli/preempt/preempt.h"
 #include "cli/util/daemon_query.h"
-#include "cli/util/select_process.h"
 #include "common/clock.h"
 #include "common/wait.h"
 

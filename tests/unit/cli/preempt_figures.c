@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "cli/preempt/preempt.h"
-#include "cli/preempt/set_resume.h"
 
 /* Returns a result of n rounds, to be freed. us: time of a suspend; a hold takes three times, a
  * resume twice as long. */
