@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/record/comparison.h"
-#include "cli/record/record.h"
+#include "cli/record/analysis.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "common/allocate.h"

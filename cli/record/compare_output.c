@@ -2,7 +2,7 @@
 /* kfdsched compare: the comparison as tables with a conclusion, and as JSON. */
 #include <stdio.h>
 
-#include "cli/record/comparison.h"
+#include "cli/record/analysis.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "common/json_util.h"

@@ -2,7 +2,7 @@
 /* Compares two analyses: pairs their processes in the order of pids, the queues of each pair of
  * processes by id, and the nodes by gpu_id. From these pairs it derives whether ids can be
  * predicted and which nodes both sides use. */
-#include "cli/record/comparison.h"
+#include "cli/record/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

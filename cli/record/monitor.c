@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "cli/output/progress.h"
-#include "cli/record/recording.h"
 #include "cli/record/sampling.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/record/recording.h"
+#include "cli/record/record.h"
 #include "common/allocate.h"
 #include "common/proc_file.h"
 #include "common/text.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/sources.h"
-#include "cli/record/recording.h"
+#include "cli/record/record.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "common/allocate.h"

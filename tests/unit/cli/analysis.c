@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cli/record/comparison.h"
+#include "cli/record/analysis.h"
 
 /* Returns a sample of one process with `count` queue ids from `first` on. The queue `id` is on node
  * 1 + id % nodes, and active in `hqds` slots. */
