@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/top/keys.h"
+#include "cli/top/screen.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,8 +13,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cli/top/keys.h"
-
 #define ESCAPE_MS 25 /* ms after which ESC counts as the key Esc, not as the start of a sequence */
 #define RESTORE 128  /* bytes for the sequences that restore the terminal */
 

@@ -8,7 +8,6 @@
 
 #include "channel/protocol.h"
 #include "cli/top/collect.h"
-#include "cli/top/keys.h"
 #include "cli/top/screen.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"

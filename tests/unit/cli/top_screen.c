@@ -17,7 +17,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "cli/top/keys.h"
+#include "cli/top/screen.h"
 
 static struct top_state now;
 static struct top_frame frame;
