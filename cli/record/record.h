@@ -3,7 +3,7 @@
  * Records the queues of a command, from before its start until after its end, and its output, in
  * one directory (below). Used by the commands record and compare.
  *
- * Threads: none; one command at a time in a process (child_output.h). compare therefore
+ * Threads: none; one command at a time in a process (subprocess.h). compare therefore
  * records each of its commands in a process of its own.
  */
 #ifndef KFDSHIM_CLI_RECORD_RECORD_H
