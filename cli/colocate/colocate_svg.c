@@ -2,9 +2,6 @@
 /* Draws the result of a colocate run as SVG: two panels side by side, and one below. */
 #include "cli/colocate/result.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "cli/output/svg.h"
 
 /* Layout of the two upper panels, in pixels. Each has one row per arm. */

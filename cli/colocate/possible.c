@@ -2,9 +2,6 @@
 #include "cli/colocate/result.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

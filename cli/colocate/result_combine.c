@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Combines the values of several clients of one kind, and those of several seeds. */
-#include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

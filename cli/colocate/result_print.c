@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Prints the result of a colocate run as text: tables and sentences. */
-#include <math.h>
 #include <string.h>
 
 #include "cli/colocate/result.h"

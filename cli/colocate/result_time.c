@@ -2,8 +2,6 @@
 #include "cli/colocate/result.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
 
 static const char *const part_keys[TIME_PARTS] = {
 	[PART_RUN] = "run",	    [PART_UPDATE] = "bounce",	      [PART_SAVE] = "save",

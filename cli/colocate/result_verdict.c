@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Decodes the values of a run, evaluates their validity, and writes them as JSON (result.h). */
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 

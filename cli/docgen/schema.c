@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/docgen/docgen.h"
-#include "cli/output/fields.h"
 
 #define OBJECTS 256 /* most objects of all schemas */
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched policy: prints or sets the policy of the nodes. */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

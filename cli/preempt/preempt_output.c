@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Computes the statistics of "kfdsched preempt", and writes them as text, JSON or SVG. */
-#include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/output/fields.h"

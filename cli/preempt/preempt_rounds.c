@@ -5,10 +5,8 @@
  * of kfdsched's own, for a process that no daemon knows.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -18,7 +16,6 @@
 #include "common/allocate.h"
 #include "common/clock.h"
 #include "common/wait.h"
-#include "include/kfdsched.h"
 
 #define EVENT_MS 3000 /* limit for the event of a suspend or resume */
 

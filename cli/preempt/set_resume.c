@@ -5,20 +5,15 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
 #include "cli/output/fields.h"
 #include "common/allocate.h"
 #include "common/json_util.h"
-#include "include/kfdsched.h"
 
 int control_req_read(const struct cli_command *cmd, int argc, char **argv,
 		     const struct cli_option *options, struct control_req *req)

@@ -7,10 +7,7 @@
  * command ends.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The output of an analysis: text chart, SVG, sentences, JSON. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/output/svg.h"

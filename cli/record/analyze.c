@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched analyze: evaluates a recording and prints it as five tables and a conclusion. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched compare: the comparison as tables with a conclusion, and as JSON. */
-#include <stdio.h>
 
 #include "cli/record/analysis.h"
 #include "cli/util/gpus.h"

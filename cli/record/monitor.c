@@ -6,7 +6,6 @@
 #include "cli/record/record.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/output/progress.h"

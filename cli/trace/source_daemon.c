@@ -13,7 +13,6 @@
 #include "cli/trace/trace.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

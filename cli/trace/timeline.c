@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/trace/trace.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

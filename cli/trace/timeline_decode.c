@@ -2,7 +2,6 @@
 #include "cli/trace/trace.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/util/event_text.h"

@@ -15,7 +15,6 @@
 
 #include "cli/output/progress.h"
 #include "cli/trace/trace.h"
-#include "cli/util/command.h"
 #include "cli/util/interrupt.h"
 #include "common/allocate.h"
 #include "common/child.h"
