@@ -80,9 +80,8 @@ static bool has_bursts(const struct colocation *run)
 }
 
 /* Marks the run as not valid and stores the reason. */
-static void refuse(struct result_verdict *out, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static void refuse(struct result_verdict *out, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void refuse(struct result_verdict *out,
+							 const char *fmt, ...)
 {
 	va_list arguments;
 

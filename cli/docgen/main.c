@@ -143,9 +143,7 @@ static void man_overview(FILE *out)
 
 /* ---- files ---- */
 
-static FILE *create(const char *dir, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static FILE *create(const char *dir, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static FILE *create(const char *dir, const char *format, ...)
 {
 	char path[PATH_MAX], name[128];
 	va_list ap;

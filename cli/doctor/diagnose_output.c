@@ -27,11 +27,8 @@ static const char *why_text(char text[static WHY_BYTES], const struct doctor_fin
 	return text;
 }
 
-static void print_line(const char *what, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* Prints a line with a label, " state it sleeps"; an empty text is printed as "-". */
-static void print_line(const char *what, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void print_line(const char *what, const char *fmt, ...)
 {
 	char text[1280];
 	va_list ap;

@@ -42,11 +42,9 @@ int diagnose_priority(const struct doctor_process *p)
 	return protocol_priority(p->env_priority, &priority) ? -1 : priority;
 }
 
-static bool no(struct attempt *a, const char *advice, const char *why, ...)
-	__attribute__((format(printf, 3, 4)));
-
 /* Sets the result of the level to NO, with the reason `why` and an advice. Returns true. */
-static bool no(struct attempt *a, const char *advice, const char *why, ...)
+__attribute__((format(printf, 3, 4))) static bool no(struct attempt *a, const char *advice,
+						     const char *why, ...)
 {
 	struct doctor_finding *reason = &a->result->reason;
 	va_list ap;

@@ -51,10 +51,8 @@ static const char *const functions[] = {
 static const char *const groups[] = {"amdkfd", "amdgpu", "gpu_scheduler"};
 static const char *const floods[] = {"rreg", "wreg", "ptes", "_dm_", "amdgpu_dc_"};
 
-static void set_reason(struct tracefs *tracefs, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void set_reason(struct tracefs *tracefs, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void set_reason(struct tracefs *tracefs,
+							     const char *format, ...)
 {
 	va_list args;
 

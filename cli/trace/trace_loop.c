@@ -108,15 +108,15 @@ static void line_ends(struct line_reader *text)
 	text->begun = false;
 }
 
-/* Reads from `fd` what is available, at most about `most` bytes. Returns false at the end of the
+/* Reads from `fd` what is available, at most about LOG_PIECE bytes. Returns false at the end of the
  * stream or on an error. */
-static bool text_read(struct line_reader *text, int fd, size_t most)
+static bool text_read(struct line_reader *text, int fd)
 {
 	char piece[65536];
 	size_t got = 0;
 	ssize_t n = 0;
 
-	while (got < most && (n = read(fd, piece, sizeof(piece))) > 0) {
+	while (got < LOG_PIECE && (n = read(fd, piece, sizeof(piece))) > 0) {
 		got += (size_t)n;
 		for (const char *c = piece, *end = piece + n; c < end;) {
 			const char *stop = memchr(c, '\n', (size_t)(end - c));
@@ -351,10 +351,10 @@ static void read_all(struct trace_session *run)
 {
 	trace_daemon_read(&run->daemon);
 	tracefs_read(&run->tracefs, take_driver, &run->output);
-	if (run->command.talk >= 0 && text_read(&run->talk, run->command.talk, LOG_PIECE))
+	if (run->command.talk >= 0 && text_read(&run->talk, run->command.talk))
 		text_idle(&run->talk);
 	if (run->log_fd >= 0)
-		text_read(&run->log, run->log_fd, LOG_PIECE);
+		text_read(&run->log, run->log_fd);
 }
 
 /* Waits until a source has data, but at most `ms`. `until_stopped`: also until stop_fd() is
@@ -478,7 +478,7 @@ static void drain(struct trace_session *run)
 	}
 	while (tracefs_read(&run->tracefs, take_driver, &run->output))
 		;
-	while (is_file(run->log_fd) && text_read(&run->log, run->log_fd, LOG_PIECE))
+	while (is_file(run->log_fd) && text_read(&run->log, run->log_fd))
 		;
 	text_end(&run->talk);
 	text_end(&run->log);
