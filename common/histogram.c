@@ -2,6 +2,7 @@
 #include "common/histogram.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Each range from 2^n to 2^(n+1) has SUB buckets of equal width: the bucket of a value is given by
  * its highest bit and by the SUB_BITS bits below that. */
@@ -77,4 +78,23 @@ void hist_subtract(struct hist *h, const struct hist *earlier)
 		if (h->buckets[i] != 0)
 			h->max = hist_bucket_upper(i);
 	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void values_sort(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+}
+
+double values_rank(const double *sorted, size_t count, double p)
+{
+	size_t rank = (size_t)ceil(p * (double)count);
+
+	return count ? sorted[rank ? rank - 1 : 0] : NAN;
 }

@@ -9,6 +9,7 @@
 #ifndef KFDSHIM_COMMON_HISTOGRAM_H
 #define KFDSHIM_COMMON_HISTOGRAM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define HIST_BUCKETS 1920u /* up to 2^64 - 1 */
@@ -34,5 +35,10 @@ void hist_add_all(struct hist *h, const struct hist *more);
 /* Subtracts *earlier, an older state of the same histogram, from *h. The new max is the upper end
  * of the highest bucket that is not empty. */
 void hist_subtract(struct hist *h, const struct hist *earlier);
+
+/* For values that are all kept: values_sort() sorts in ascending order. values_rank() returns the
+ * value of rank `p` (0 to 1) of a sorted array by nearest rank; NAN if the array is empty. */
+void values_sort(double *values, size_t count);
+double values_rank(const double *sorted, size_t count, double p);
 
 #endif

@@ -20,35 +20,16 @@ void possible_service(const struct request_time *times, size_t count, struct pos
 	}
 }
 
-static int compare(double x, double y)
-{
-	return (x > y) - (x < y);
-}
-
 static int compare_arrivals(const void *a, const void *b)
 {
-	return compare(((const struct possible_request *)a)->due_us,
-		       ((const struct possible_request *)b)->due_us);
+	const struct possible_request *x = a, *y = b;
+
+	return (x->due_us > y->due_us) - (x->due_us < y->due_us);
 }
 
 void possible_merge(struct possible_request *requests, size_t count)
 {
 	qsort(requests, count, sizeof(*requests), compare_arrivals);
-}
-
-static int compare_values(const void *a, const void *b)
-{
-	return compare(*(const double *)a, *(const double *)b);
-}
-
-void values_sort(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare_values);
-}
-
-double values_rank(const double *sorted, size_t count, double p)
-{
-	return count ? sorted[(size_t)ceil(p * (double)count) - 1] : NAN;
 }
 
 /* Returns the time that the offline process gets from a gap; 0: the gap is too short for a

@@ -107,11 +107,6 @@ void possible_merge(struct possible_request *requests, size_t count);
 int possible_play(const struct possible_request *requests, size_t count, double window_us,
 		  const struct possible_costs *costs, struct possible *out);
 
-/* values_sort() sorts in ascending order. values_rank() returns the value of rank `p` (above 0, at
- * most 1) of a sorted array by nearest rank; NAN if the array is empty. */
-void values_sort(double *values, size_t count);
-double values_rank(const double *sorted, size_t count, double p);
-
 /* ---- shares of the GPU's time: result_time.c ---- */
 
 /*

@@ -7,35 +7,21 @@
 #include "cli/output/svg.h"
 #include "cli/preempt/preempt.h"
 #include "common/allocate.h"
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Returns a quantile by nearest rank; NAN if there are no values. */
-static double quantile(const struct preempt_times *times, double q)
-{
-	unsigned rank = (unsigned)ceil(q * times->count);
-
-	return times->count ? times->sorted[rank ? rank - 1 : 0] : NAN;
-}
+#include "common/histogram.h"
 
 static void sum_up(struct preempt_times *times)
 {
 	double sum = 0;
 
-	qsort(times->sorted, times->count, sizeof(double), compare);
+	values_sort(times->sorted, times->count);
 	for (unsigned i = 0; i < times->count; i++)
 		sum += times->sorted[i];
-	times->min = quantile(times, 0);
+	times->min = values_rank(times->sorted, times->count, 0);
 	times->mean = times->count ? sum / times->count : NAN;
-	times->p50 = quantile(times, 0.5);
-	times->p90 = quantile(times, 0.9);
-	times->p99 = quantile(times, 0.99);
-	times->max = quantile(times, 1);
+	times->p50 = values_rank(times->sorted, times->count, 0.5);
+	times->p90 = values_rank(times->sorted, times->count, 0.9);
+	times->p99 = values_rank(times->sorted, times->count, 0.99);
+	times->max = values_rank(times->sorted, times->count, 1);
 }
 
 /* off_ns() returns when the driver began to suspend the process in a round, on_ns() when the driver
