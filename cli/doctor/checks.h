@@ -79,7 +79,7 @@ bool doctor_uses_node(const struct doctor_process *process, uint32_t gpu_id);
 /* Returns true if a debug session on the process exists, by the daemon or by its own shim. */
 bool doctor_has_session(const struct doctor_process *process);
 
-/* ---- print.c, for doctor and diagnose ---- */
+/* ---- printing, for doctor and diagnose: doctor.c ---- */
 
 enum findings_view {
 	VIEW_ALL,

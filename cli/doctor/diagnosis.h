@@ -3,8 +3,8 @@
  * kfdsched diagnose: evaluates whether and how one process can be preempted, from the findings of
  * doctor's engine (checks.h) about that process.
  *
- * diagnose_evaluate() is pure (no I/O, no clock), and tests call it with invented facts.
- * diagnose_print() and diagnose_json() print the result. Threads: none.
+ * diagnose_evaluate() is pure (no I/O, no clock), and tests call it with invented facts. Threads:
+ * none.
  */
 #ifndef KFDSHIM_CLI_DOCTOR_DIAGNOSIS_H
 #define KFDSHIM_CLI_DOCTOR_DIAGNOSIS_H
@@ -66,11 +66,6 @@ struct diagnosis {
 void diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out);
 void diagnosis_free(struct diagnosis *diagnosis);
 
-/* Prints the diagnosis as text on stdout. */
-void diagnose_print(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
-/* Returns the diagnosis as a JSON object with the keys of docs/reference/doctor.md, owned by the
- * caller. */
-json_t *diagnose_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
 /* Returns the priority that the process has with the daemon or, if the daemon does not know it,
  * would have from its environment. Below 0: none, or not known. */
 int diagnose_priority(const struct doctor_process *p);
