@@ -458,49 +458,31 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	return code;
 }
 
-/* Selects the processes of the container to examine: the one with pid job->pid in the container, or
- * if job->pid is 0 all that use a GPU. Writes their pids to `pids`, which has room for all
- * processes of the container. Returns their number. */
-static size_t choose(const struct job *job, const struct snapshot *snapshot, pid_t *pids)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < snapshot->count; i++) {
-		const struct snapshot_process *process = snapshot->processes[i];
-
-		if (job->pid ? process_pid_inside(&process->identity) == job->pid
-			     : process->gpu == PROCESS_GPU_YES &&
-				       !process_is_ours(process->identity.pid))
-			pids[count++] = process->identity.pid;
-	}
-	return count;
-}
-
-/* Finds the processes of the container and examines them. */
+/* Examines the process with pid job->pid in the container, or if that is 0 all processes of the
+ * container that use a GPU. */
 static int report_container(struct job *job)
 {
-	const struct snapshot_request request = {
-		.scope = SNAPSHOT_SEARCH_ALL, .container = job->container, .names = job->names};
 	struct snapshot_reader *reader = snapshot_open(job->socket);
-	const struct snapshot *snapshot = select_read(&cmd_diagnose, reader, &request);
-	pid_t *pids = allocate(snapshot ? snapshot->count : 0, sizeof(*pids));
-	size_t count;
-	int code;
+	struct snapshot snapshot;
+	int code = select_container(&cmd_diagnose, reader, job->container, job->names, job->pid,
+				    &snapshot);
+	pid_t *pids = allocate(snapshot.count, sizeof(*pids));
+	size_t count = 0;
 
-	if (!snapshot)
-		code = CLI_FAILED;
-	else if (!snapshot->count)
-		code = select_no_container(&cmd_diagnose, job->container, job->names);
-	else if ((count = choose(job, snapshot, pids)) > 0)
+	for (size_t i = 0; i < snapshot.count; i++) {
+		const struct snapshot_process *process = snapshot.processes[i];
+
+		if (job->pid ||
+		    (process->gpu == PROCESS_GPU_YES && !process_is_ours(process->identity.pid)))
+			pids[count++] = process->identity.pid;
+	}
+	if (count > 0)
 		code = report(job, pids, count);
-	else if (job->pid)
-		code = cli_failed(&cmd_diagnose, "container %s has no process %d", job->container,
-				  job->pid);
-	else
+	else if (code == CLI_GO_ON)
 		code = cli_failed(
 			&cmd_diagnose, "none of the %zu processes of container %s uses a GPU%s",
-			snapshot->count, job->container,
-			snapshot->hidden ? ", as far as this user can see: run this as root" : "");
+			snapshot.count, job->container,
+			snapshot.hidden ? ", as far as this user can see: run this as root" : "");
 	free(pids);
 	snapshot_close(reader);
 	return code;

@@ -98,29 +98,6 @@ static int show_one(const struct job *job)
 	return print(job, &one);
 }
 
-/* Removes all processes but the one that has this pid inside its container. */
-static void keep_number(struct snapshot *snapshot, pid_t pid)
-{
-	size_t n_valid = 0;
-
-	for (size_t i = 0; i < snapshot->count; i++)
-		if (process_pid_inside(&snapshot->processes[i]->identity) == pid)
-			snapshot->processes[n_valid++] = snapshot->processes[i];
-	snapshot->count = n_valid;
-}
-
-static int show_container(const struct job *job, struct snapshot snapshot)
-{
-	if (snapshot.count == 0)
-		return select_no_container(&cmd_pidmap, job->container, job->names);
-	if (job->pid)
-		keep_number(&snapshot, job->pid);
-	if (snapshot.count == 0)
-		return cli_failed(&cmd_pidmap, "container %s has no process %d", job->container,
-				  job->pid);
-	return print(job, &snapshot);
-}
-
 static int show_users(const struct job *job, const struct snapshot *snapshot)
 {
 	select_warn_hidden(&cmd_pidmap, snapshot);
@@ -133,25 +110,26 @@ static int show_users(const struct job *job, const struct snapshot *snapshot)
 
 static int show(const struct job *job)
 {
-	const struct snapshot_request request = {
-		.scope = job->container ? SNAPSHOT_SEARCH_ALL : SNAPSHOT_SEARCH,
-		.container = job->container,
-		.names = job->names,
-	};
+	const struct snapshot_request request = {.scope = SNAPSHOT_SEARCH, .names = job->names};
 	struct snapshot_reader *reader;
-	const struct snapshot *snapshot;
-	int code = CLI_FAILED;
+	const struct snapshot *users;
+	struct snapshot snapshot;
+	int code;
 
 	if (job->pid && !job->container)
 		return show_one(job);
 	if (!job->container && (code = select_needs_gpu(&cmd_pidmap)) != CLI_DONE)
 		return code;
 	reader = snapshot_open(job->socket);
-	snapshot = select_read(&cmd_pidmap, reader, &request);
-	if (snapshot)
-		code = job->container ? show_container(job, *snapshot) : show_users(job, snapshot);
-	else
-		code = CLI_FAILED;
+	if (job->container) {
+		code = select_container(&cmd_pidmap, reader, job->container, job->names, job->pid,
+					&snapshot);
+		if (code == CLI_GO_ON)
+			code = print(job, &snapshot);
+	} else {
+		users = select_read(&cmd_pidmap, reader, &request);
+		code = users ? show_users(job, users) : CLI_FAILED;
+	}
 	snapshot_close(reader);
 	return code;
 }

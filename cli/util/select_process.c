@@ -97,7 +97,10 @@ int select_needs_list(const struct cli_command *cmd, const char *socket)
 	return CLI_IMPOSSIBLE;
 }
 
-int select_no_container(const struct cli_command *cmd, const char *container,
+/* Reports that no container matches `container`. If the names of containers could not be queried,
+ * also reports why, because a container can then have this name nevertheless. Returns
+ * CLI_FAILED. */
+static int no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names)
 {
 	const char *problem = container_names_problem(names);
@@ -112,6 +115,29 @@ int select_no_container(const struct cli_command *cmd, const char *container,
 		"no process is in a container with name '%s', with that pod uid, or whose id "
 		"begins so",
 		container);
+}
+
+int select_container(const struct cli_command *cmd, struct snapshot_reader *reader,
+		     const char *container, struct container_names *names, pid_t pid,
+		     struct snapshot *out)
+{
+	const struct snapshot_request request = {
+		.scope = SNAPSHOT_SEARCH_ALL, .container = container, .names = names};
+	const struct snapshot *snapshot = select_read(cmd, reader, &request);
+	size_t n_valid = 0;
+
+	*out = snapshot ? *snapshot : (struct snapshot){0};
+	if (!snapshot)
+		return CLI_FAILED;
+	if (snapshot->count == 0)
+		return no_container(cmd, container, names);
+	for (size_t i = 0; i < snapshot->count; i++)
+		if (!pid || process_pid_inside(&out->processes[i]->identity) == pid)
+			out->processes[n_valid++] = out->processes[i];
+	out->count = n_valid;
+	if (n_valid == 0)
+		return cli_failed(cmd, "container %s has no process %d", container, (int)pid);
+	return CLI_GO_ON;
 }
 
 const char *selected_container(char text[static SELECTED_TEXT], const struct container *container)

@@ -32,11 +32,12 @@ int select_needs_gpu(const struct cli_command *cmd);
 /* Checks that a complete list of the GPU processes can be read here (observe_can_list()). Returns
  * CLI_DONE or CLI_IMPOSSIBLE. */
 int select_needs_list(const struct cli_command *cmd, const char *socket);
-/* Reports that no container matches `container`. If the names of containers could not be queried,
- * also reports why, because a container can then have this name nevertheless. Returns
- * CLI_FAILED. */
-int select_no_container(const struct cli_command *cmd, const char *container,
-			struct container_names *names);
+/* Reads the processes of a container; if `pid` is not 0, only the one with that pid in it. Returns
+ * CLI_GO_ON, or CLI_FAILED after one line on stderr; then out->count is 0. *out is valid until the
+ * next use of `reader`. */
+int select_container(const struct cli_command *cmd, struct snapshot_reader *reader,
+		     const char *container, struct container_names *names, pid_t pid,
+		     struct snapshot *out);
 
 /* Reports on stderr that no source has listed a queue of the process, with the reason of each
  * source from the daemon to `last`. */
