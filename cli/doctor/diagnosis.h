@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "cli/doctor/checks.h"
-#include "cli/inspect/observation.h"
+#include "cli/inspect/queue_view.h"
 
 /* Whether a process can be preempted at a level. */
 enum diagnose_can {

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/inspect/observation.h"
 #include "cli/inspect/process.h"
+#include "cli/inspect/queue_view.h"
 #include "common/nodes.h"
 #include "kfd/reason.h"
 

@@ -3,7 +3,7 @@
  * slot the values of its registers. */
 #include <string.h>
 
-#include "cli/inspect/debugfs_words.h"
+#include "cli/inspect/debugfs.h"
 
 #define REGISTERS_MAX 64u
 

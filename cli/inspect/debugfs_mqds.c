@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/inspect/debugfs_words.h"
+#include "cli/inspect/debugfs.h"
 
 enum kind { NO_QUEUE, COMPUTE_QUEUE, SDMA_QUEUE, OTHER_QUEUE };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/inspect/debugfs_words.h"
+#include "cli/inspect/debugfs.h"
 
 #include <errno.h>
 #include <stdio.h>

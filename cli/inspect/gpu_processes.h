@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "cli/inspect/observation.h"
+#include "cli/inspect/queue_view.h"
 
 struct gpu_processes {
 	pid_t *pid; /* in the caller's pid namespace, ascending; owned */

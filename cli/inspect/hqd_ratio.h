@@ -13,7 +13,7 @@
 #ifndef KFDSHIM_CLI_INSPECT_HQD_RATIO_H
 #define KFDSHIM_CLI_INSPECT_HQD_RATIO_H
 
-#include "cli/inspect/observation.h"
+#include "cli/inspect/queue_view.h"
 #include "kfd/topology.h"
 
 /* Counts for the queues of one GPU, or of all GPUs. */

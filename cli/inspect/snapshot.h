@@ -17,8 +17,8 @@
 #define KFDSHIM_CLI_INSPECT_SNAPSHOT_H
 
 #include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/observation.h"
 #include "cli/inspect/process.h"
+#include "cli/inspect/queue_view.h"
 #include "kfd/topology.h"
 
 struct snapshot_process {

@@ -15,7 +15,7 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "cli/inspect/observation.h"
+#include "cli/inspect/queue_view.h"
 
 #define WHY char why[static OBSERVE_WHY]
 

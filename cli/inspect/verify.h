@@ -21,7 +21,7 @@
 #ifndef KFDSHIM_CLI_INSPECT_VERIFY_H
 #define KFDSHIM_CLI_INSPECT_VERIFY_H
 
-#include "cli/inspect/observation.h"
+#include "cli/inspect/queue_view.h"
 #include "kfd/topology.h"
 
 /* Loops over the sources that list queues, in the order of enum observe_source. */

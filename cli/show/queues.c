@@ -11,7 +11,6 @@
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
-#include "common/allocate.h"
 
 enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* order of the words of --format */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/inspect/observation.h"
+#include "cli/inspect/queue_view.h"
 #include "cli/util/gpus.h"
 #include "common/json_util.h"
 
