@@ -56,7 +56,7 @@ MAY_INCLUDE = {
 ORDER = {
     "shim": """
         config descriptor safe_read thread readers topology kfd_context kfd_fd queue_table drm_userq
-        completion activity ends look
+        completion activity ends
         publish self_session submit_gate queue_override hold
         links/peer_files links/peer_policy links/peers vram_limit links/daemon_link runtime
         sampler ioctl_hooks

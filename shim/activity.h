@@ -66,7 +66,7 @@ void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
  * destroyed. Removes the doorbell of that queue from the table of active doorbells. */
 void activity_part(uint64_t hsa_queue);
 
-/* Makes a queue active because a poll (look.h) has found work in it. Does nothing to a stopped
+/* Makes a queue active because a poll (sampler.h) has found work in it. Does nothing to a stopped
  * queue. */
 void activity_begin(struct shim_queue *queue, uint64_t now_ns);
 /* Makes a queue active because a poll found that its write pointer has moved. An SDMA queue that

@@ -110,7 +110,7 @@ static bool engine_has_ended(const struct shim_queue *q, uint64_t r, uint64_t w)
  * - Not all doorbells of the queue have hooks (queue_is_covered()). The last slot may be reserved
  *   and not filled yet, and then names an old signal; activity_try_end() detects that only by
  *   hooks.
- * - A poll has refuted the end at this write pointer (look.c). The signal would report that end
+ * - A poll has refuted the end at this write pointer (sampler.c). The signal would report that end
  *   again at every load.
  */
 static bool may_lag(const struct shim_queue *q, uint64_t w)

@@ -289,7 +289,7 @@ static void times(struct bench *b)
 }
 
 /* The number of wakes depends on the agent alone: its bound is twice the number that follows from
- * its polling period (16 ms, shim/look.c). The cost of a wake depends on the machine, so it is
+ * its polling period (16 ms, shim/sampler.c). The cost of a wake depends on the machine, so it is
  * compared with the same number of wakes of a thread that does nothing. */
 static void agent_thread(struct bench *b)
 {

@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "shim/activity.h"
-#include "shim/look.h"
+#include "shim/sampler.h"
 #include "tests/lib/mock_kfd.h"
 
 #define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL

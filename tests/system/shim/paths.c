@@ -40,7 +40,7 @@
 #define WAITS_SELDOM 32	   /* at most one burst in this number waits for idleness */
 #define COPIED_NS (2 * MS) /* ns within which the runtime takes a copy */
 
-/* The values of shim/look.c: the shortest quiet time, and the limits of the sampling period. */
+/* The values of shim/sampler.c: the shortest quiet time, and the limits of the sampling period. */
 #define QUIET_NS (2 * MS)
 #define POLL_MIN_NS MS
 #define POLL_MAX_NS (16 * MS)

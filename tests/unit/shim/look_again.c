@@ -15,8 +15,8 @@
 
 #include "common/clock.h"
 #include "shim/activity.h"
-#include "shim/look.h"
 #include "shim/safe_read.h"
+#include "shim/sampler.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 
