@@ -16,7 +16,6 @@
 #include "common/thread_cancel.h"
 #include "shim/activity.h"
 #include "shim/config.h"
-#include "shim/drm_userq.h"
 #include "shim/ends.h"
 #include "shim/hold.h"
 #include "shim/kfd_context.h"

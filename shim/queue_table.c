@@ -92,6 +92,26 @@ struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_q
 	return q;
 }
 
+struct shim_queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
+				    const struct render_userq *args)
+{
+	struct shim_queue *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	q->context = context;
+	q->id = id;
+	q->gpu_id = gpu_id;
+	q->type = CLIENT_SHM_TYPE_DRM;
+	q->ring = q->update_ring = args->ring;
+	q->ring_bytes = q->update_bytes = args->ring_bytes;
+	q->rptr = (const uint64_t *)(uintptr_t)args->rptr;
+	q->wptr = (const uint64_t *)(uintptr_t)args->wptr;
+	q->percent = 100;
+	q->read_via_kernel = true;
+	return q;
+}
+
 /* Marks a queue that is never freed, so that LeakSanitizer does not report it. A queue is never
  * freed if a thread destroys it while the process exits and liburcu has ended already. */
 #ifdef __SANITIZE_ADDRESS__

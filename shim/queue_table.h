@@ -110,6 +110,17 @@ struct shim_queue {
 	uint64_t refuted;
 };
 
+/* DRM user queues (Linux 6.16). KFD has no record of them, so they cannot be suspended; they are
+ * listed only. Arguments of AMDGPU_USERQ on a render node (include/uapi/drm/amdgpu_drm.h):
+ * RENDER_CREATE returns one word, the queue's id, in the place of `op`. */
+#define RENDER_CREATE 1u
+#define RENDER_FREE 2u
+struct render_userq {
+	uint32_t op, queue_id, ip_type;
+	uint32_t doorbell_handle, doorbell_offset, flags;
+	uint64_t ring, ring_bytes, rptr, wptr; /* GPU addresses; ring_bytes in bytes */
+};
+
 struct shim_node {
 	uint32_t gpu_id; /* 0: free entry */
 	/* Active queues on the node that are not blocked, plus 1 if `requested`. */
@@ -142,6 +153,10 @@ extern struct queues queues;
  * Returns NULL if there is no memory, or if @size is below QUEUE_ARGS_MIN. Any thread. */
 struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_queue *args,
 				  uint32_t size);
+/* Creates a queue for a DRM user queue, as shim_queue_new() does for a KFD queue. Its pointers are
+ * GPU addresses and cannot be read here. Returns NULL if memory is short. */
+struct shim_queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
+				    const struct render_userq *args);
 /* Frees a queue that is not in the table. If `in_use` is set, does not free the memory, because a
  * reader may still use it. */
 void shim_queue_free(struct shim_queue *queue);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "shim/topology.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cwsr.h"
 #include "kfd/topology.h"
 #include "shim/config.h"
+
+#define CONTEXT_FIRST 0x10000u /* above the context numbers of KFD (kfd_context.h) */
 
 uint32_t topology_capability(uint32_t gpu_id)
 {
@@ -38,6 +43,23 @@ uint32_t topology_gpu_of_render(unsigned minor)
 		return gpus[i].gpu_id;
 	}
 	return 0;
+}
+
+uint32_t render_context(int fd, uint32_t *gpu_id)
+{
+	char path[64], name[64] = "";
+	int saved = errno;
+	unsigned minor;
+	ssize_t n;
+
+	*gpu_id = 0;
+	/* Not /proc/self, which is the first thread: it may have ended. */
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
+	n = readlink(path, name, sizeof(name) - 1);
+	if (n > 0 && sscanf(name, "/dev/dri/renderD%u", &minor) == 1)
+		*gpu_id = topology_gpu_of_render(minor);
+	errno = saved;
+	return *gpu_id ? CONTEXT_FIRST + minor : 0;
 }
 
 void topology_forget(void)

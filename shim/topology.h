@@ -19,6 +19,11 @@ bool topology_saves_waves(void);
 /* Returns the gpu_id of the node whose render node has this minor number, or 0 if there is none.
  * Reads files until the node is found; later calls cost nothing. */
 uint32_t topology_gpu_of_render(unsigned minor);
+/* Returns the context number under which user queues of the render node behind @fd are listed. No
+ * KFD context has this number, because a user queue and a KFD queue can have the same id. Sets
+ * *gpu_id to the node's gpu_id. Returns 0 if @fd is not the render node of a KFD node. Keeps
+ * errno. */
+uint32_t render_context(int fd, uint32_t *gpu_id);
 /* Forgets the render nodes, in a fork child: the child uses no GPU, so the GPUs may be partitioned
  * anew while it runs. */
 void topology_forget(void);

@@ -301,9 +301,10 @@ bool cwsr_is_missing(char why[static CWSR_WHY])
 	return false;
 }
 
-uint32_t topology_gpu_of_render(unsigned minor)
+uint32_t render_context(int fd, uint32_t *gpu_id)
 {
-	(void)minor;
+	(void)fd;
+	*gpu_id = 0;
 	return 0;
 }
 

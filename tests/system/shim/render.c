@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "kfd/uapi.h"
-#include "shim/drm_userq.h"
+#include "shim/queue_table.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 
