@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cwsr.h"
 #include "common/proc_file.h"
+#include "kfd/topology.h"
 #include "kfd/uapi.h"
 
 int kfd_device_open(struct reason *reason)

@@ -14,7 +14,7 @@
 
 /*
  * Opens /dev/kfd (close-on-exec) for debug sessions. Checks that the interface has DBG_TRAP (KFD
- * 1.13, Linux 6.5) and that the driver saves running waves (common/cwsr.h).
+ * 1.13, Linux 6.5) and that the driver saves running waves (kfd/topology.h).
  *
  * Only the process that opens the fd can use it, because the driver compares thread group leaders.
  * While it is open, the partition mode of the card cannot be changed; so it should be opened only

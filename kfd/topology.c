@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CWSR_ENABLE "/sys/module/amdgpu/parameters/cwsr_enable"
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define PATH 256
 
@@ -29,6 +30,7 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 		{"drm_render_minor", &gpu->render_minor},
 		{"location_id", &gpu->location_id},
 		{"domain", &gpu->domain},
+		{"cwsr_size", &gpu->cwsr_bytes},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -36,21 +38,27 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 			*known[i].at = value;
 }
 
+/* Returns the number in a file; `otherwise` if the file cannot be read. */
+static uint32_t read_number(const char *path, uint32_t otherwise)
+{
+	uint32_t number = otherwise;
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return otherwise;
+	if (fscanf(file, "%" SCNu32, &number) != 1)
+		number = otherwise;
+	fclose(file);
+	return number;
+}
+
 /* Returns the gpu_id of a node; 0 if the node has no GPU, or if the file cannot be read. */
 static uint32_t read_gpu_id(const char *nodes, const char *node)
 {
-	uint32_t gpu_id = 0;
 	char path[PATH];
-	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/%.20s/gpu_id", nodes, node);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%" SCNu32, &gpu_id) != 1)
-		gpu_id = 0;
-	fclose(file);
-	return gpu_id;
+	return read_number(path, 0);
 }
 
 static bool read_gpu(const char *nodes, const char *node, struct topology_gpu *out)
@@ -60,7 +68,8 @@ static bool read_gpu(const char *nodes, const char *node, struct topology_gpu *o
 	FILE *file;
 
 	*out = (struct topology_gpu){.node = (uint32_t)strtoul(node, NULL, 10),
-				     .gpu_id = read_gpu_id(nodes, node)};
+				     .gpu_id = read_gpu_id(nodes, node),
+				     .cwsr_bytes = CWSR_UNKNOWN};
 	if (!out->gpu_id)
 		return false;
 	snprintf(path, sizeof(path), "%s/%.20s/properties", nodes, node);
@@ -129,4 +138,25 @@ const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t
 		if (gpus[i].gpu_id == gpu_id)
 			return &gpus[i];
 	return NULL;
+}
+
+bool cwsr_is_missing(char why[static CWSR_WHY])
+{
+	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	size_t n;
+
+	if (read_number(CWSR_ENABLE, 1) == 0) {
+		snprintf(why, CWSR_WHY, "running waves cannot be saved (amdgpu.cwsr_enable=0)");
+		return true;
+	}
+	n = topology_gpus(gpus, TOPOLOGY_GPUS);
+	for (size_t i = 0; i < n; i++) {
+		if (gpus[i].cwsr_bytes)
+			continue;
+		snprintf(why, CWSR_WHY,
+			 "running waves cannot be saved by GPU %u (cwsr_size 0 in its topology)",
+			 gpus[i].gpu_id);
+		return true;
+	}
+	return false;
 }

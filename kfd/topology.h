@@ -11,6 +11,7 @@
 #ifndef KFDSHIM_KFD_TOPOLOGY_H
 #define KFDSHIM_KFD_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@
 
 /* Enough for eight cards in eight partitions each (64). */
 #define TOPOLOGY_GPUS GPU_NODES_MAX
+
+#define CWSR_UNKNOWN UINT32_MAX
 
 struct topology_gpu {
 	uint32_t gpu_id;
@@ -32,11 +35,12 @@ struct topology_gpu {
 	uint32_t capability;	      /* bits KFDABI_CAP_* and others */
 	uint32_t render_minor;	      /* minor number of its render node */
 	uint32_t location_id, domain; /* PCI bus, device and function; PCI domain */
+	uint32_t cwsr_bytes;	      /* save area for running waves; CWSR_UNKNOWN: not reported */
 };
 
 /* Reads at most `max` GPUs and sorts them by node; if there are more, it is undefined which are
  * read. Returns their number; 0 if there is no driver. A property that the driver does not report
- * is 0, except xccs. */
+ * is 0, except xccs and cwsr_bytes. */
 size_t topology_gpus(struct topology_gpu *out, size_t max);
 /* As topology_gpus(), for a machine whose files are below the directory `root`, at most 90 bytes;
  * "": this machine. */
@@ -47,5 +51,24 @@ size_t topology_gpu_ids(uint32_t *out, size_t max);
 /* Returns the entry with that gpu_id, or NULL. */
 const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n,
 					 uint32_t gpu_id);
+
+/* ---- saving of running waves (CWSR) ---- */
+
+#define CWSR_WHY 96 /* bytes of a reason */
+
+/*
+ * Finds out whether the driver can save running waves. Where it cannot, the driver waits for
+ * running kernels to end whenever it takes queues off a GPU, and resets the GPU if that takes
+ * longer than queue_preemption_timeout_ms (9 s). So queues must not be suspended there.
+ *
+ * amdgpu.cwsr_enable=0 disables CWSR for all GPUs (a common workaround on gfx11 parts). A driver
+ * that does not use it on one GPU reports `cwsr_size 0` for that GPU in the topology. Drivers
+ * before Linux 7.0 do not report the size, so its absence has no meaning.
+ *
+ * Returns true if waves cannot be saved on one of the GPUs that this process is allowed to see, and
+ * writes the reason to `why`. Returns false also if the driver does not show whether it can save
+ * them.
+ */
+bool cwsr_is_missing(char why[static CWSR_WHY]);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cwsr.h"
 #include "kfd/topology.h"
 #include "shim/config.h"
 

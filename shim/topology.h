@@ -13,7 +13,7 @@
 /* Returns the node's `capability` property, or 0 if there is no such node. Reads files. */
 uint32_t topology_capability(uint32_t gpu_id);
 /* Returns true if queues can be taken off the GPU, that is, if the driver saves running waves
- * (common/cwsr.h). The first call reads files, and logs if the driver does not; later calls cost
+ * (kfd/topology.h). The first call reads files, and logs if the driver does not; later calls cost
  * nothing. */
 bool topology_saves_waves(void);
 /* Returns the gpu_id of the node whose render node has this minor number, or 0 if there is none.

@@ -154,7 +154,7 @@ void check_kfd_version(struct doctor_run *c, const struct doctor_facts *facts)
 }
 
 /* Checks that running waves can be saved: the module's parameter, and the size of the save area
- * that the driver reports for each GPU (common/cwsr.h). */
+ * that the driver reports for each GPU (kfd/topology.h). */
 void check_cwsr(struct doctor_run *c, const struct doctor_facts *facts)
 {
 	bool missing = false;

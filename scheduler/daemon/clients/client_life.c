@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/cwsr.h"
+#include "kfd/topology.h"
 #include "scheduler/daemon/metrics/metrics.h"
 #include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/reader/reader.h"

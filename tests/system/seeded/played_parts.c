@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "common/cwsr.h"
 #include "kfd/ptrace.h"
 #include "kfd/sysfs.h"
 #include "kfd/topology.h"

@@ -62,6 +62,12 @@ uint32_t executor_number(const struct executor *executor)
 	return 0;
 }
 
+bool cwsr_is_missing(char why[static CWSR_WHY])
+{
+	why[0] = '\0';
+	return false;
+}
+
 size_t topology_gpu_ids(uint32_t *gpu_ids, size_t max)
 {
 	(void)gpu_ids, (void)max;
