@@ -20,7 +20,6 @@
 #include "scheduler/core/sched.h"
 #include "scheduler/daemon/admission/admission.h"
 #include "scheduler/daemon/clients/client.h"
-#include "scheduler/daemon/clients/saved_state.h"
 #include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/nodes.h"
@@ -39,6 +38,39 @@ struct totals {
 	struct hist detection, holdover, suspend, resume; /* ns of wall time */
 	/* ns of wall time of a loop iteration, without its sleep */
 	struct hist iteration;
+};
+
+/*
+ * State that control requests have set, and that a new worker cannot get from the processes: leases
+ * (lease.h), priorities and policies. It ends with the daemon.
+ *
+ * The worker writes it, and there is one worker at a time. The worker may be killed at any
+ * instruction. Therefore `used` is written last, and an entry with `used` set is complete. An entry
+ * that was being written when the worker was killed belongs to a request that has not been
+ * confirmed to its sender. A process is named by pid and start time, so that another process with
+ * the same pid never inherits a request. lease.h has the functions.
+ */
+#define SAVED_PROCESSES 1024u
+#define SAVED_POLICIES (CORE_POLICIES + 1) /* one a node, and the default policy */
+
+struct saved_process {
+	uint32_t used; /* 1: the entry is valid; written last */
+	pid_t pid;
+	uint64_t started; /* start time, as in struct socket_peer */
+	int32_t priority; /* PRIORITY_OWN: no priority was set by a request */
+	/* end of the suspension, CLOCK_MONOTONIC ns; 0: not suspended by a request */
+	uint64_t lease_ns;
+};
+
+struct saved_policy {
+	uint32_t used;	 /* 1: the entry is valid; written last */
+	uint32_t gpu_id; /* 0: the policy of all nodes without their own */
+	struct core_policy policy;
+};
+
+struct saved_state {
+	struct saved_process processes[SAVED_PROCESSES];
+	struct saved_policy policies[SAVED_POLICIES];
 };
 
 /*

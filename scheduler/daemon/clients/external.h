@@ -64,7 +64,7 @@ void external_rules_again(struct worker *worker, struct client *client);
 
 /* Applies the rules with `shim = no` to processes without the shim, for 2 ms at most. Called in
  * each loop iteration. The first calls also give processes again the priority that a request to an
- * earlier worker has set (saved_state.h). */
+ * earlier worker has set (lease.h). */
 void external_rules_check(struct worker *worker, uint64_t now);
 
 /* Returns the process's queues, as sysfs shows them; valid until the next external_overdue(). */

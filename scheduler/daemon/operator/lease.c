@@ -31,21 +31,15 @@ static void set_used(uint32_t *word, bool is)
 	__atomic_store_n(word, is, __ATOMIC_SEQ_CST);
 }
 
-static struct saved_process *find_saved(const struct saved_state *saved, pid_t pid,
-					uint64_t started)
+struct saved_process *saved_find(struct saved_state *saved, pid_t pid, uint64_t started)
 {
 	for (uint32_t i = 0; i < SAVED_PROCESSES; i++) {
-		const struct saved_process *p = &saved->processes[i];
+		struct saved_process *p = &saved->processes[i];
 
 		if (used(&p->used) && p->pid == pid && p->started == started)
-			return (struct saved_process *)(uintptr_t)p;
+			return p;
 	}
 	return NULL;
-}
-
-const struct saved_process *saved_find(const struct saved_state *saved, pid_t pid, uint64_t started)
-{
-	return find_saved(saved, pid, started);
 }
 
 /* Returns a free entry, or the entry of a process that has ended, or NULL. The process of an entry
@@ -68,17 +62,9 @@ static struct saved_process *saved_room(struct saved_state *saved)
 	return NULL;
 }
 
-void saved_forget(struct saved_state *saved, pid_t pid, uint64_t started)
-{
-	struct saved_process *p = find_saved(saved, pid, started);
-
-	if (p)
-		set_used(&p->used, false);
-}
-
 bool saved_store(struct saved_state *saved, const struct saved_process *process)
 {
-	struct saved_process *old = find_saved(saved, process->pid, process->started), *p;
+	struct saved_process *old = saved_find(saved, process->pid, process->started), *p;
 
 	if (process->priority == PRIORITY_OWN && !process->lease_ns) {
 		if (old)
@@ -349,6 +335,7 @@ void lease_restore(struct worker *worker, struct client *client, uint64_t now)
 
 void lease_gone(struct worker *worker, struct client *client)
 {
+	struct saved_process *saved;
 	struct client *held;
 
 	if (client->control.pidfd >= 0) {
@@ -359,6 +346,9 @@ void lease_gone(struct worker *worker, struct client *client)
 			update(worker, held, clock_ns());
 	}
 	/* An exec ends the client, not the process, so what requests have set is kept. */
-	if (client->id && client->peer.pidfd >= 0 && peer_ended(&client->peer))
-		saved_forget(&worker->shared->saved, client->peer.pid, client->peer.started);
+	if (!client->id || client->peer.pidfd < 0 || !peer_ended(&client->peer))
+		return;
+	saved = saved_find(&worker->shared->saved, client->peer.pid, client->peer.started);
+	if (saved)
+		set_used(&saved->used, false);
 }

@@ -6,7 +6,7 @@
  * A suspension by request (lease.c) always has a lease: a number of seconds, or as long as the
  * command's connection is open. A request to resume ends a lease of either kind. A priority by
  * request is in force until the process ends, whatever the process requests itself, or until it is
- * withdrawn. What requests have set survives the worker (saved_state.h), but not the daemon.
+ * withdrawn. What requests have set survives the worker (struct saved_state), but not the daemon.
  *
  * Threads: the worker's loop only.
  */
@@ -22,6 +22,24 @@ void control_request(struct worker *worker, struct client *client,
 /* Sets again the policies that requests have set, in this worker or an earlier one. Called after
  * core_configure(), which resets them. */
 void control_policies(struct worker *worker);
+
+/* Returns the entry of process `pid` that started at `started`, or NULL. The pointer is valid
+ * until the entry is stored or removed. */
+struct saved_process *saved_find(struct saved_state *saved, pid_t pid, uint64_t started);
+
+/*
+ * Replaces the entry of a process. A process that has neither a priority nor a lease is removed. If
+ * the table is full, the entry of a process that has ended is reused; this needs an answer of
+ * kfdschedd-read, so the caller runs between reader_begin() and reader_end() (reader.h).
+ *
+ * Returns false if there is no room, or if that answer has not arrived yet (reader_waits()).
+ */
+bool saved_store(struct saved_state *saved, const struct saved_process *process);
+
+/* Replaces the policy of node `gpu_id` (0: of all nodes without their own). Returns false if
+ * there is no room. */
+bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
+			const struct core_policy *policy);
 
 /* Saves what requests have set for a process: `priority` (PRIORITY_OWN: none) and the end of a
  * lease. Returns false if there is no room, after a reply to the command `from`. Also returns
