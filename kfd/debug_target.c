@@ -114,11 +114,6 @@ bool trap_pending(const struct trap *trap)
 	return tracer_pending(trap->pid);
 }
 
-bool trap_any_pending(void)
-{
-	return tracer_any_pending();
-}
-
 static void post_runtime_event(struct trap *trap)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SEND_RUNTIME_EVENT};
@@ -381,7 +376,7 @@ void trap_detach(struct trap *trap)
 	struct kfd_debug_cost cost;
 
 	if (trap->events_fd >= 0) {
-		trap_resume(trap, &cost);
+		kfd_debug_resume(&trap->session, &cost);
 		end_session(trap);
 	}
 	if (trap->seized)
@@ -391,19 +386,9 @@ void trap_detach(struct trap *trap)
 
 /* ---- queues ---- */
 
-void trap_measure(struct trap *trap)
+struct kfd_debug_session *trap_session(struct trap *trap)
 {
-	kfd_debug_measure(&trap->session);
-}
-
-int trap_suspend(struct trap *trap, struct kfd_debug_cost *cost)
-{
-	return kfd_debug_suspend(&trap->session, cost);
-}
-
-int trap_resume(struct trap *trap, struct kfd_debug_cost *cost)
-{
-	return kfd_debug_resume(&trap->session, cost);
+	return &trap->session;
 }
 
 bool trap_is_gone(struct trap *trap, int error)
@@ -411,16 +396,6 @@ bool trap_is_gone(struct trap *trap, int error)
 	if (error == -EINVAL && kfd_debug_is_enabled(&trap->session))
 		kfd_debug_probe(&trap->session);
 	return error == -ESRCH || (error == -EINVAL && !kfd_debug_is_enabled(&trap->session));
-}
-
-int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing)
-{
-	return kfd_debug_select(&trap->session, ids, count, missing);
-}
-
-uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room)
-{
-	return kfd_debug_suspended(&trap->session, ids, room);
 }
 
 uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room)

@@ -106,38 +106,12 @@ void trap_handle_runtime(struct trap *trap);
 int trap_serve(struct trap *trap);
 /* Returns true if trap_serve() has a stop or the end of the target to handle. Any thread. */
 bool trap_pending(const struct trap *trap);
-/* Returns true if trap_serve() has a stop or an end to handle for any target of this process. Any
- * thread. */
-bool trap_any_pending(void);
-
-/*
- * Suspends all compute queues (AQL and PM4) in one driver call with the shortest grace period.
- *
- * Returns 0 or a negative errno. After an error, trap_resume() must be called as well, because some
- * queues may be suspended, or flagged so.
- * -EIO    the firmware failed
- * -EBUSY  a queue cannot be suspended
- * -EPERM  the runtime is not enabled any more
- */
-int trap_suspend(struct trap *trap, struct kfd_debug_cost *cost);
-/* Makes the next trap_suspend() measure how long it waits for the target's mutex, by a further
- * driver call. */
-void trap_measure(struct trap *trap);
-/* Returns true if `error` of trap_suspend() means that the target is exiting, or that its session
+/* Returns the session, to suspend and resume the queues of the target (kfd/debug_session.h). An
+ * error -ESRCH or -EINVAL can mean that the target is gone: see trap_is_gone(). */
+struct kfd_debug_session *trap_session(struct trap *trap);
+/* Returns true if `error` of kfd_debug_suspend() means that the target is exiting, or that its session
  * has ended (the driver then resumes the target). */
 bool trap_is_gone(struct trap *trap, int error);
-/*
- * Restricts later suspends to the queues in ids[]. No other queue is suspended, nor any queue that
- * is created later, even if it gets one of these ids again.
- *
- * Only for callers that know the target: a process can wait for ever if one of its queues is
- * suspended while the others run. Must be called while nothing is suspended.
- * Returns 0, the negative errno of the snapshot, or -ENOENT if *missing is no compute queue of the
- * target. After an error there is no restriction.
- */
-int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing);
-/* Returns the number of queues that are suspended now, and writes the ids of the first `room`. */
-uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room);
 /*
  * Reports the compute queues with a fault (EXCEPTION_FAULTS of exception.h) in the last snapshot,
  * which trap_attach() and trap_collect() take. The driver reports only faults that occur during the
@@ -145,12 +119,6 @@ uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room);
  * returns how many it has written.
  */
 uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room);
-/*
- * Resumes exactly the queues that trap_suspend() or trap_collect() suspended.
- * Returns 0 or a negative errno. Also 0 if nothing was suspended, or if the session or the target
- * is gone, because the driver has resumed the queues then.
- */
-int trap_resume(struct trap *trap, struct kfd_debug_cost *cost);
 /*
  * Reads the list of the target's current queues, and suspends the new ones if the target is
  * suspended. Must be called after each creation or destruction of a queue by the target. Returns 0,

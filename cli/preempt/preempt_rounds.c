@@ -197,11 +197,11 @@ static bool once_by_session(struct act *act)
 {
 	struct session *session = &act->session;
 	struct kfd_debug_cost suspended, resumed;
-	int error = trap_suspend(session->trap, &suspended), undo;
+	int error = kfd_debug_suspend(trap_session(session->trap), &suspended), undo;
 
 	if (!error)
 		session_wait_us(session, act->job->hold_us);
-	undo = trap_resume(session->trap, &resumed);
+	undo = kfd_debug_resume(trap_session(session->trap), &resumed);
 	if (session->gone)
 		problem(act, session->gone, "");
 	else if (undo)

@@ -151,7 +151,8 @@ static int take(struct direct_hold *hold)
 	int error = 0;
 
 	if (hold->some)
-		error = trap_choose(trap, hold->queues.id, hold->queues.count, &missing);
+		error = kfd_debug_select(trap_session(trap), hold->queues.id, hold->queues.count,
+					 &missing);
 	if (error == -ENOENT)
 		return cli_failed(&cmd_suspend,
 				  "process %d has no compute queue %u: 'kfdsched queues %d' lists "
@@ -159,10 +160,11 @@ static int take(struct direct_hold *hold)
 				  (int)hold->target.pid, missing, (int)hold->target.pid);
 	if (error)
 		return failed(hold, "its queues cannot be read", error);
-	error = trap_suspend(trap, &cost);
+	error = kfd_debug_suspend(trap_session(trap), &cost);
 	if (error)
 		return failed(hold, "it could not be suspended, and continues to run", error);
-	hold->queues.count = trap_suspended(trap, hold->queues.id, SUSPEND_IDS_MAX);
+	hold->queues.count =
+		kfd_debug_suspended(trap_session(trap), hold->queues.id, SUSPEND_IDS_MAX);
 	if (!hold->queues.count && !hold->some)
 		fprintf(stderr,
 			"kfdsched suspend: process %d has no compute queue now; queues that it "

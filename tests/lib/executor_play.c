@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "kfd/ptrace.h"
 #include "scheduler/daemon/executor/executor_table.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
@@ -51,6 +52,7 @@ struct trap {
 	uint32_t target;
 	int events_fd;
 	struct kfd_debug_cost enable;
+	struct kfd_debug_session session;
 };
 
 struct trap *trap_create(pid_t pid, int pidfd)
@@ -134,21 +136,21 @@ bool trap_is_gone(struct trap *trap, int error)
 	return false;
 }
 
-void trap_measure(struct trap *trap)
+struct kfd_debug_session *trap_session(struct trap *trap)
 {
-	(void)trap;
+	return &trap->session;
 }
 
-int trap_suspend(struct trap *trap, struct kfd_debug_cost *cost)
+int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
-	(void)trap;
+	(void)session;
 	*cost = (struct kfd_debug_cost){.entry_ns = clock_ns(), .duration_ns = 1, .gpus = 1};
 	return 0;
 }
 
-int trap_resume(struct trap *trap, struct kfd_debug_cost *cost)
+int kfd_debug_resume(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
-	return trap_suspend(trap, cost);
+	return kfd_debug_suspend(session, cost);
 }
 
 int trap_serve(struct trap *trap)
@@ -163,7 +165,7 @@ bool trap_pending(const struct trap *trap)
 	return __atomic_load_n(&shared->stopped[trap->target], __ATOMIC_SEQ_CST);
 }
 
-bool trap_any_pending(void)
+bool tracer_any_pending(void)
 {
 	for (uint32_t i = 0; i < PLAY_TARGETS; i++)
 		if (__atomic_load_n(&shared->stopped[i], __ATOMIC_SEQ_CST))

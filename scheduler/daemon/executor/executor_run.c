@@ -19,6 +19,7 @@
 #include "common/clock.h"
 #include "common/ratelimit.h"
 #include "common/wait.h"
+#include "kfd/ptrace.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
@@ -126,7 +127,7 @@ static void end_work(struct executor *slot)
 
 static int suspend(struct executor_target *target, struct kfd_debug_cost *cost)
 {
-	int error = trap_suspend(target->trap, cost);
+	int error = kfd_debug_suspend(trap_session(target->trap), cost);
 
 	/* EPERM: the runtime was disabled meanwhile, which a process without the shim does not
 	 * announce. */
@@ -136,7 +137,7 @@ static int suspend(struct executor_target *target, struct kfd_debug_cost *cost)
 
 	if (!off && !gone)
 		return error;
-	trap_resume(target->trap, &undo);
+	kfd_debug_resume(trap_session(target->trap), &undo);
 	if (gone)
 		report_outcome(target->slot, EXECUTOR_LOST);
 	return -ECANCELED;
@@ -147,11 +148,11 @@ static void act(struct executor_target *target, uint32_t requests)
 	struct executor_report *report = &target->slot->report;
 
 	if (requests & EXECUTOR_MEASURE)
-		trap_measure(target->trap);
+		kfd_debug_measure(trap_session(target->trap));
 	if (requests & EXECUTOR_SUSPEND)
 		report->error = suspend(target, &report->cost);
 	else
-		report->error = trap_resume(target->trap, &report->cost);
+		report->error = kfd_debug_resume(trap_session(target->trap), &report->cost);
 	report_outcome(target->slot, EXECUTOR_ACTED);
 }
 
@@ -452,10 +453,10 @@ static void take_signals(struct check *check)
 		*check = (struct check){clock_ns() + CHECK_MIN_NS, CHECK_MIN_NS};
 }
 
-/* Checks all targets, unless trap_any_pending() shows by one call that none needs it. */
+/* Checks all targets, unless tracer_any_pending() shows by one call that none needs it. */
 static void check_all(struct check *check)
 {
-	if (!trap_any_pending()) {
+	if (!tracer_any_pending()) {
 		check->due_ns = 0;
 		return;
 	}

@@ -28,7 +28,7 @@ enum executor_request {
 	/* report new queues as session events, because the target (without the shim) does not
 	 * announce them */
 	EXECUTOR_WATCH = 1 << 6,
-	/* with EXECUTOR_SUSPEND: measure the wait for the target's mutex (trap_measure()) */
+	/* with EXECUTOR_SUSPEND: measure the wait for the target's mutex (kfd_debug_measure()) */
 	EXECUTOR_MEASURE = 1 << 7,
 };
 

@@ -90,7 +90,7 @@ static void lets_go_of_the_thread_where_the_driver_allows_it(void **state)
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	assert_false(played_is_traced());
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_true(played.queues[0].suspended);
 	assert_int_equal(trap_serve(trap), 0);
 	trap_detach(trap);
@@ -105,7 +105,7 @@ static void stays_attached_where_the_driver_wants_it(void **state)
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	assert_true(played_is_traced());
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_true(played.queues[0].suspended);
 	trap_detach(trap);
 	assert_false(played.session || played_is_traced());
@@ -135,15 +135,15 @@ static void one_call_in_the_steady_state(void **state)
 	played_queue_made(5, KFD_IOC_QUEUE_TYPE_COMPUTE);
 	attach();
 	before = played.suspends + played.snapshots + played.resumes;
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_true(cost.entry_ns > 0);
 	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 1);
 	assert_true(played.queues[0].suspended && played.queues[5].suspended);
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 2);
 	assert_false(played.queues[0].suspended || played.queues[5].suspended);
 	/* no queue is suspended, so no ioctl is made */
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 2);
 	assert_int_equal(cost.entry_ns, 0);
 }
@@ -156,7 +156,7 @@ static void new_twice_is_tried_again(void **state)
 	played.queues[2].new_again = 3;
 	assert_int_equal(trap_collect(trap), 0);
 	assert_false(played.queues[2].suspended);
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_true(played.queues[2].suspended);
 }
 
@@ -168,9 +168,9 @@ static void never_ready_is_a_failure_that_can_be_undone(void **state)
 	played_queue_made(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	played.queues[2].new_again = 1000000;
 	trap_collect(trap);
-	assert_int_equal(trap_suspend(trap, &cost), -EBUSY);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), -EBUSY);
 	assert_true(played.queues[0].suspended);
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_false(played.queues[0].suspended);
 }
 
@@ -179,11 +179,11 @@ static void born_while_suspended_is_suspended(void **state)
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_int_equal(trap_collect(trap), 0);
 	assert_true(played.queues[1].suspended);
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_false(played.queues[0].suspended || played.queues[1].suspended);
 	/* After the resume a new queue keeps running. */
 	played_queue_made(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
@@ -202,21 +202,21 @@ static void chosen_queues_alone_are_suspended(void **state)
 	played_queue_made(2, KFD_IOC_QUEUE_TYPE_SDMA);
 	attach();
 	played_queue_made(5, KFD_IOC_QUEUE_TYPE_COMPUTE);
-	assert_int_equal(trap_choose(trap, wrong, 2, &missing), -ENOENT);
+	assert_int_equal(kfd_debug_select(trap_session(trap), wrong, 2, &missing), -ENOENT);
 	assert_int_equal(missing, 2);
-	assert_int_equal(trap_choose(trap, chosen, 2, &missing), 0);
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_select(trap_session(trap), chosen, 2, &missing), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_true(played.queues[1].suspended && played.queues[5].suspended);
 	assert_false(played.queues[0].suspended);
-	assert_int_equal(trap_suspended(trap, ids, PLAYED_QUEUES), 2);
+	assert_int_equal(kfd_debug_suspended(trap_session(trap), ids, PLAYED_QUEUES), 2);
 	assert_true(ids[0] == 1 && ids[1] == 5);
 	/* Neither a new queue is suspended, nor a new queue that has got the id of a chosen one. */
 	played_queue_made(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_int_equal(trap_collect(trap), 0);
 	assert_false(played.queues[3].suspended || played.queues[1].suspended);
-	assert_int_equal(trap_suspended(trap, ids, 0), 1);
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspended(trap_session(trap), ids, 0), 1);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_false(played.queues[5].suspended);
 }
 
@@ -228,10 +228,10 @@ static void a_wrong_choice_chooses_all(void **state)
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
-	assert_int_equal(trap_choose(trap, wrong, 1, &missing), -ENOENT);
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_select(trap_session(trap), wrong, 1, &missing), -ENOENT);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_true(played.queues[0].suspended);
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 }
 
 static bool event_pending(void)
@@ -261,7 +261,7 @@ static void a_watched_process_reports_queues_by_events(void **state)
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	assert_int_equal(trap_watch_queues(trap), 0);
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_false(event_pending());
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	played_queue_made(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
@@ -272,7 +272,7 @@ static void a_watched_process_reports_queues_by_events(void **state)
 	assert_true(played.queues[1].suspended && played.queues[2].suspended);
 	/* the value after ENABLE: no runtime event was used up */
 	assert_int_equal(played.posted, 1);
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 }
 
 static void its_runtime_never_waits(void **state)
@@ -300,12 +300,12 @@ static void an_id_used_again_is_another_queue(void **state)
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	/* the queue was destroyed and its id was given to another one */
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_int_equal(trap_collect(trap), 0);
 	assert_true(played.queues[0].suspended);
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_false(played.queues[0].suspended);
 }
 
@@ -316,10 +316,10 @@ static void gone_queues_do_not_matter(void **state)
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	played.queues[1].exists = false;
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_true(played.queues[0].suspended);
 	played.queues[0].exists = false;
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 }
 
 static void a_firmware_failure_is_undone(void **state)
@@ -328,9 +328,9 @@ static void a_firmware_failure_is_undone(void **state)
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	played.firmware_fails = true;
-	assert_int_equal(trap_suspend(trap, &cost), -EIO);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), -EIO);
 	assert_true(played.queues[0].suspended); /* the driver keeps it marked as suspended */
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_false(played.queues[0].suspended);
 }
 
@@ -373,9 +373,9 @@ static void a_session_that_was_ended_has_resumed(void **state)
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	played_session_end();
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 }
 
 static void a_runtime_that_was_disabled_has_resumed(void **state)
@@ -383,11 +383,11 @@ static void a_runtime_that_was_disabled_has_resumed(void **state)
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	played.runtime_state = KFDABI_RUNTIME_DISABLED;
 	played.queues[0].suspended = false;
-	assert_int_equal(trap_resume(trap, &cost), 0);
-	assert_int_equal(trap_suspend(trap, &cost), -EPERM);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), -EPERM);
 }
 
 static void a_lost_right_is_no_resume(void **state)
@@ -395,11 +395,11 @@ static void a_lost_right_is_no_resume(void **state)
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	played.lost_right = true;
-	assert_int_equal(trap_resume(trap, &cost), -EPERM);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), -EPERM);
 	played.lost_right = false;
-	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &cost), 0);
 	assert_false(played.queues[0].suspended);
 }
 
@@ -420,7 +420,7 @@ static void suspend_takes(unsigned us, unsigned snapshots)
 	unsigned before = played.snapshots;
 
 	played.suspend_us = us;
-	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), 0);
 	assert_int_equal(played.snapshots, before + snapshots);
 	assert_true(cost.duration_ns >= us * 1000);
 	played.suspend_us = 0;
@@ -430,7 +430,7 @@ static void resumed(void)
 {
 	struct kfd_debug_cost resume;
 
-	assert_int_equal(trap_resume(trap, &resume), 0);
+	assert_int_equal(kfd_debug_resume(trap_session(trap), &resume), 0);
 }
 
 /* A suspend waits for the target's mutex while other calls of the target hold it. That time is
@@ -467,7 +467,7 @@ static void a_first_wait_is_distinguished(void **state)
 	played.snapshot_us = 0;
 	suspend_takes(0, 1);
 	resumed();
-	trap_measure(trap);
+	kfd_debug_measure(trap_session(trap));
 	suspend_takes(0, 1);
 }
 
@@ -490,7 +490,7 @@ static void ending_is_distinguished_from_failing(void **state)
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	played.suspend_error = ESRCH;
-	assert_int_equal(trap_suspend(trap, &cost), -ESRCH);
+	assert_int_equal(kfd_debug_suspend(trap_session(trap), &cost), -ESRCH);
 	assert_true(trap_is_gone(trap, -ESRCH));
 	assert_false(trap_is_gone(trap, -EIO));
 	assert_false(trap_is_gone(trap, -EINVAL));
