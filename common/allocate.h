@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/array.h"
+
 /* Returns `memory`, the result of an allocation. If it is NULL, prints "out of memory" on stderr
  * and ends the process with exit code 1. */
 static inline void *allocated(void *memory)
@@ -37,10 +39,7 @@ static inline void *allocate(size_t count, size_t size)
  * Returns the list, which may have moved. */
 static inline void *allocate_next(void *list, size_t count, size_t *room, size_t size)
 {
-	if (count < *room)
-		return list;
-	*room = *room ? 2 * *room : 16;
-	return allocated(reallocarray(list, *room, size));
+	return allocated(array_with_room(list, room, count + 1, size));
 }
 
 #endif
