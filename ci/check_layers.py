@@ -55,7 +55,7 @@ MAY_INCLUDE = {
 # Modules of a directory: each may include those before it, so they cannot form a circle.
 ORDER = {
     "shim": """
-        config descriptor safe_read thread readers topology kfd_context kfd_fd queue_table
+        config descriptor safe_read thread readers topology kfd_context queue_table
         completion activity ends
         publish self_session submit_gate queue_override hold
         links/peer_files links/peer_policy links/peers vram_limit links/daemon_link runtime

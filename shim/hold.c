@@ -9,7 +9,6 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/kfd_context.h"
-#include "shim/kfd_fd.h"
 #include "shim/publish.h"
 #include "shim/queue_override.h"
 #include "shim/self_session.h"

@@ -13,8 +13,8 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/hold.h"
-#include "shim/kfd_fd.h"
 #include "shim/queue_table.h"
+#include "shim/self_session.h"
 #include "shim/topology.h"
 
 #define CHECK_NS 100000000u /* period of checks whether the peer that caused the hold is alive */
