@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/wait.h"
 
 #define FDS_MAX 16u /* in one packet, either way */
@@ -156,9 +157,7 @@ int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t 
 		header->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(header), fds, nfds * sizeof(int));
 	}
-	do
-		sent = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (sent < 0 && errno == EINTR);
+	sent = TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT));
 	if (sent < 0)
 		return -errno;
 	return (size_t)sent == size ? 0 : -EMSGSIZE;
@@ -250,9 +249,7 @@ int protocol_send_text(int fd, const struct protocol_welcome *head, const char *
 	const struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
 	ssize_t sent;
 
-	do
-		sent = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (sent < 0 && errno == EINTR);
+	sent = TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT));
 	if (sent < 0)
 		return -errno;
 	return (size_t)sent == sizeof(*head) + head->bytes ? 0 : -EMSGSIZE;
@@ -291,21 +288,16 @@ int protocol_receive_text(int fd, char **text, size_t most, int timeout_ms)
 {
 	struct protocol_welcome head = {.more = 1};
 	size_t used = 0, room = 0;
-	char *grown;
 	int err = 0;
 
 	*text = NULL;
 	while (!err && head.more) {
-		if (used + PROTOCOL_TEXT_MAX + 1 > room) {
-			room = 2 * room + PROTOCOL_TEXT_MAX + 1;
-			grown = used <= most ? realloc(*text, room) : NULL;
-			if (!grown) {
-				err = used > most ? -EPROTO : -ENOMEM;
-				break;
-			}
-			*text = grown;
-		}
-		err = receive_piece(fd, &head, *text + used, timeout_ms);
+		if (used > most && used + PROTOCOL_TEXT_MAX + 1 > room)
+			err = -EPROTO;
+		else
+			err = ARRAY_GROW(*text, room, used + PROTOCOL_TEXT_MAX + 1);
+		if (!err)
+			err = receive_piece(fd, &head, *text + used, timeout_ms);
 		if (!err)
 			used += head.bytes;
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/operator/events.h"
@@ -56,19 +57,11 @@ static struct {
 
 static void put(struct query *query, const char *text, size_t length)
 {
-	size_t room = query->room;
-	char *grown;
-
-	while (room < query->length + length)
-		room = room ? 2 * room : 4096;
-	grown = room > query->room ? realloc(query->text, room) : query->text;
-	if (!grown) {
+	if (ARRAY_GROW(query->text, query->room, query->length + length)) {
 		query->error = -ENOMEM;
 		return;
 	}
-	query->text = grown;
-	query->room = room;
-	memcpy(grown + query->length, text, length);
+	memcpy(query->text + query->length, text, length);
 	query->length += length;
 }
 
