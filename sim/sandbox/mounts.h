@@ -13,9 +13,10 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "sim/sandbox/tree.h"
-
+#define TREE "/run/kfdsim" /* visible in the supervisor's namespace only */
+#define HOST_RUN TREE "/host_run"
 /* The sysfs directory of /dev/kfd, with the topology and simulation.json. */
 #define TREE_KFD TREE "/sys/devices/virtual/kfd/kfd"
 #define TREE_DEBUGFS TREE "/sys/kernel/debug" /* accessible to root only, as on hardware */
@@ -29,6 +30,17 @@ struct tree {
 	int debugfs;   /* directory TREE_DEBUGFS "/kfd" */
 	int time_page; /* file TIME_PAGE; -1: the simulation runs in real time */
 };
+
+/* ---- files of the tree, in mounts.c ----
+ * Create files of the tree. Paths are relative to TREE; missing directories are created.
+ * tree_file(): a file with formatted text; tree_dir(): a directory; tree_bytes(): a file with
+ * any bytes; tree_link(): a symbolic link. */
+void tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tree_dir(const char *path);
+void tree_bytes(const char *path, const void *bytes, size_t n);
+void tree_link(const char *path, const char *target);
+/* Returns a formatted path or target, valid until the fourth call after this one. */
+const char *tree_name(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- root.c: --root ----
  * Runs the simulation's own /proc, /sys, /dev and /run on top of another system's directory. The

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "sim/sandbox/machine.h"
-#include "sim/sandbox/tree.h"
+#include "sim/sandbox/mounts.h"
 
 #define CLASS_DISPLAY_OTHER 0x038000u
 #define DRM_MAJOR 226

@@ -16,7 +16,6 @@
 
 #include "sim/host/time/page.h"
 #include "sim/sandbox/say.h"
-#include "sim/sandbox/tree.h"
 
 #define NEW_ROOT TREE "/root"
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "sim/sandbox/mounts.h"
 #include "sim/sandbox/say.h"
-#include "sim/sandbox/tree.h"
 
 #define TOPOLOGY "sys/devices/virtual/kfd/kfd/topology"
 #define NODES TOPOLOGY "/nodes"
