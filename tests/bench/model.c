@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "sim/gpu/gpu.h"
 #include "tests/bench/report.h"
-#include "tools/kfdreplay/plan.h"
+#include "tools/kfdreplay/trace.h"
 
 #define QUEUES_MAX 4u
 #define AHEAD 16u /* dispatches in a queue, as of a process that keeps its queue full */

@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/kfdreplay/plan.h"
+#include "tools/kfdreplay/trace.h"
 
 struct rt_hip;
 

@@ -22,9 +22,8 @@
 #include <stdint.h>
 
 #include "tools/kfdreplay/arrivals.h"
-#include "tools/kfdreplay/plan.h"
 #include "tools/kfdreplay/rt.h"
-#include "tools/kfdreplay/stats.h"
+#include "tools/kfdreplay/trace.h"
 
 struct run_options {
 	bool open_loop;

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "tools/kfdreplay/plan.h"
+#include "tools/kfdreplay/trace.h"
 
 static const uint32_t sizes[] = {1, 40, 104, 132, 304};
 

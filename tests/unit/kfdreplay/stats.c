@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "tools/kfdreplay/arrivals.h"
-#include "tools/kfdreplay/stats.h"
 
 static void percentiles(void **state)
 {

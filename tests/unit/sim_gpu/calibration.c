@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "sim/sandbox/profile.h"
-#include "tools/kfdreplay/plan.h"
+#include "tools/kfdreplay/trace.h"
 
 /* Plays the kernels of a request as kfdreplay submits them: in order, each occupying whole CUs.
  * Returns the busy time in ns. */
