@@ -19,7 +19,6 @@
 #ifndef KFDSHIM_SIM_GPU_GPU_PRIV_H
 #define KFDSHIM_SIM_GPU_GPU_PRIV_H
 
-#include "sim/gpu/cu_set.h"
 #include "sim/gpu/gpu.h"
 
 #define XCCS_MAX 16u
@@ -81,6 +80,30 @@ static inline void list_move_front(struct list *to, struct list *from)
 	to->next = from->next;
 	from->next->prev = to;
 	list_init(from);
+}
+
+/* ---- sets of the CUs of one XCC, as bit sets ---- */
+
+#define CUS_XCC_MAX 128u
+
+struct cus {
+	uint64_t w[CUS_XCC_MAX / 64];
+};
+
+static inline struct cus cus_and(struct cus a, struct cus b)
+{
+	return (struct cus){{a.w[0] & b.w[0], a.w[1] & b.w[1]}};
+}
+
+/* Returns the CUs of `a` that are not in `b`. */
+static inline struct cus cus_without(struct cus a, struct cus b)
+{
+	return (struct cus){{a.w[0] & ~b.w[0], a.w[1] & ~b.w[1]}};
+}
+
+static inline bool cus_equal(struct cus a, struct cus b)
+{
+	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
 /* ---- heap.c: timers ---- */
