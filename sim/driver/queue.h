@@ -243,7 +243,7 @@ void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi
 /* Unmaps and frees all queues of a process that has ended. */
 void queues_tear_down(struct process *process);
 
-/* ---- queue_check.c: the checks of CREATE_QUEUE and UPDATE_QUEUE. Order and error numbers are
+/* ---- queue_create.c: the checks of CREATE_QUEUE and UPDATE_QUEUE. Order and error numbers are
  * those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c, kfd_process_queue_manager.c,
  * kfd_device_queue_manager.c). ---- */
 /* Checks percentage, priority, ring address and ring size, which CREATE_QUEUE and UPDATE_QUEUE have
@@ -254,9 +254,6 @@ int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priori
  * @size bytes. A @size below one page matches any size. */
 bool queue_check_buffer(const struct process *process, uint32_t node, uint64_t address,
 			uint64_t size);
-/* Makes all checks of CREATE_QUEUE except its limits. Returns the index of the node, or a negative
- * errno. */
-int queue_check_create(const struct call *call, struct kfdabi_create_queue *a);
 
 /* Passes the queue's priority to the GPU model, where it takes effect at the next runlist update.
  * Returns 0 or a negative errno. */

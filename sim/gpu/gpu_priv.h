@@ -106,7 +106,7 @@ static inline bool cus_equal(struct cus a, struct cus b)
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
-/* ---- heap.c: timers ---- */
+/* ---- step.c: timers ---- */
 
 #define TIMER_IDLE UINT32_MAX
 
@@ -135,9 +135,6 @@ int heap_reserve(struct heap *heap, size_t capacity);
 void heap_push(struct heap *heap, struct gpu_timer *timer, uint64_t t);
 /* Removes the timer from the heap. Does nothing if it is not set. */
 void heap_cancel(struct heap *heap, struct gpu_timer *timer);
-/* Removes and returns the first timer: the earliest, and among equal times the one that was set
- * first. The heap must not be empty. */
-struct gpu_timer *heap_pop(struct heap *heap);
 
 /* ---- the model ---- */
 
@@ -441,7 +438,7 @@ bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event);
 /* Frees the engine of a queue that is being removed. */
 void cp_forget(struct gpu *gpu, struct gpu_queue *queue);
 
-/* ---- xcc.c: free wave slots of one XCC ---- */
+/* ---- dispatch.c: free wave slots of one XCC ---- */
 
 /* Initializes an XCC with `cus` CUs that have `wave_slots` free slots each. */
 void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t wave_slots);
@@ -454,10 +451,6 @@ uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t wave_slots, uint32_
 /* Takes `wave_slots` slots on each of the CUs (xcc_hold) or gives them back (xcc_give). */
 void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t wave_slots);
 void xcc_give(struct xcc *xcc, struct cus cus, uint32_t wave_slots);
-/* Returns how many workgroups that hold `wave_slots` slots each fit on the CUs of `open`. */
-uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t wave_slots);
-/* Returns the CU of `open` with the most free wave slots, as a set; empty if `open` is empty. */
-struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
 
 /* ---- cohort.c: cohorts (workgroups that run together), their save and restore ---- */
 

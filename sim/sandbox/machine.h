@@ -44,9 +44,7 @@ void machine_new(struct machine *machine, const struct profile *profile, unsigne
 uint32_t machine_capability(const struct machine *machine);
 
 /* Writes the sysfs files of the GPUs, which do not change later, into the tree (mounts.h): the KFD
- * topology, and the files of pci_write(). In topology.c. */
+ * topology, and the files of the PCI and DRM devices and of the driver's module. In topology.c. */
 void topology_write(const struct machine *machine);
-/* Writes the sysfs files of the PCI and DRM devices and of the driver's module. In pci.c. */
-void pci_write(const struct machine *machine);
 
 #endif
