@@ -122,7 +122,7 @@ struct raw_queue {
 	/* Bytes from the start of the process's doorbells for this GPU. */
 	uint64_t doorbell_at;
 	uint64_t written;
-	uint64_t kernel; /* spin_dispatch.c: GPU address of the kernel descriptor, once loaded */
+	uint64_t kernel; /* gpu_info.c: GPU address of the kernel descriptor, once loaded */
 };
 
 #define RING_PACKETS 64u
@@ -148,8 +148,6 @@ bool harness_simulated(void);
 /* Returns an integer of simulation.json after all earlier calls are counted in it; takes
  * 0.5 s or more. */
 long long harness_settled(const char *key);
-/* Returns kfdsim's wall time in us for a workgroup of an unknown kernel; 0 on hardware. */
-double harness_unknown_kernel_us(void);
 
 /* Open /dev/kfd, and the render node of the GPU. Return the file descriptor. */
 int device_open(void);
@@ -192,7 +190,7 @@ int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint
 /* Writes a packet (64 bytes; the header last) and the write pointer without ringing the
  * doorbell. */
 void queue_publish(struct raw_queue *queue, const void *packet);
-/* Submit the spin kernel (spin_dispatch.c) without ringing the doorbell. queue_work() occupies the
+/* Submit the spin kernel (gpu_info.c) without ringing the doorbell. queue_work() occupies the
  * whole GPU for about `ms` milliseconds of wall time. queue_dispatch() runs this number of
  * workgroups of 256 work-items, each for 10 us, or on kfdsim for the profile's
  * unknown_kernel_us. */
