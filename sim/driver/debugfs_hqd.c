@@ -19,8 +19,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sim/driver/debugfs_text.h"
 #include "sim/driver/files.h"
-#include "sim/driver/mqd.h"
 
 #define NAME "hqds"
 #define PIPES 4u
@@ -378,7 +378,7 @@ static void show(struct sim *sim, struct queue *queue, bool mapped)
 {
 	if (mapped == (queue->position.hqd >= 0) && !(mapped && queue->position.stale))
 		return;
-	if (image_sdma(queue->type))
+	if (!is_compute_type(queue->type))
 		show_sdma(sim, queue, mapped);
 	else if (mapped)
 		show_compute(sim, queue);

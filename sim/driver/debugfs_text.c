@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Formats the texts of the debugfs files like the driver's kfd_debugfs_mqds_by_process,
  * pqm_debugfs_mqds, pm_debugfs_runlist and kfd_debugfs_kfd_mem_limits. */
-#include "sim/driver/debugfs_text.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,6 +11,160 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "sim/driver/debugfs_text.h"
+
+/* ---- MQDs ----
+ * Fills in memory queue descriptors (MQDs), as the driver's kfd_mqd_manager_v9.c does. */
+
+#define HEADER_COMPUTE 0xc0310800u
+#define GFX_9_4_3 90402u
+#define GFX_9_4_2 90010u /* gfx90a; the number in the topology */
+#define ALL_CUS 0xffffffffu
+#define EOP_CONTROL_MAX 10u
+#define AQL_PACKET_DW 16u
+#define SDMA_DUMMY 0xfu
+#define DOORBELL_DW 2u /* length of a 64-bit doorbell */
+/* The driver keeps the MQDs in its own GPU memory. These addresses of it are invented. */
+#define GART_COMPUTE 0x7fff00000000ull
+#define GART_SDMA 0x7ffe00000000ull
+#define GART_SHIFT 24 /* room for the MQDs of one queue */
+
+/* Returns the distance from one XCC's MQD to the next, in bytes. An MQD has one page, and its
+ * control stack follows. */
+static uint64_t image_stride(const struct queue_image *image)
+{
+	return PAGE_BYTES + page_up(image->ctl_stack_bytes);
+}
+
+void image_of(const struct queue *queue, struct queue_image *out)
+{
+	const struct process *process = queue->process;
+	const struct sim *sim = process->sim;
+	uint32_t step = is_aql(queue) ? AQL_PACKET_DW : 1;
+
+	*out = (struct queue_image){
+		.node = queue->node,
+		.gpu_id = sim->nodes[queue->node].gpu_id,
+		.type = queue->type,
+		.gfx = sim->config.node.gfx_target_version,
+		.xccs = sim->config.gpu.xccs,
+		.priority = queue->priority,
+		.save_bytes = queue->save_bytes,
+		.ctl_stack_bytes = sim->config.node.ctl_stack_size,
+		.eop_bytes = queue->eop_bytes,
+		.doorbell_dw = (uint32_t)((process->slot * sim->nodes_n + queue->node + 1) *
+					  (DOORBELL_PAGE / 4)) +
+			       DOORBELL_DW * queue->doorbell_index,
+		.engine = queue->position.engine,
+		.rlc = queue->position.rlc,
+		.active = queue->map_wanted,
+		.linux_7 = linux_7(sim),
+		.ring = queue->ring,
+		.ring_bytes = queue->ring_bytes,
+		.rptr_address = queue->rptr_address,
+		.wptr_address = queue->wptr_address,
+		.eop_address = queue->eop_address,
+		.save_address = queue->save_address,
+		.rptr_dw = queue->retired * step,
+		.wptr_dw = queue->limit_seen * step,
+		.mqd = GART_COMPUTE + (queue->position.serial << GART_SHIFT),
+	};
+	if (!is_compute_type(queue->type)) {
+		out->rptr_dw = queue->retired / 4;
+		out->wptr_dw = queue->limit_seen / 4;
+		out->mqd = GART_SDMA + queue->position.serial * SDMA_MQD_WORDS * 4;
+	}
+}
+
+static void put64(uint32_t *words, uint64_t value)
+{
+	words[0] = (uint32_t)value;
+	words[1] = (uint32_t)(value >> 32);
+}
+
+static uint32_t log2_up(uint64_t value)
+{
+	uint32_t n = 0;
+
+	while (1ull << n < value)
+		n++;
+	return n;
+}
+
+static uint32_t pq_control(const struct queue_image *image, uint32_t xcc)
+{
+	uint32_t control = 5u << 8 | ((log2_up(image->ring_bytes / 4) - 1) & 0x3f);
+
+	if (image->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
+		return control;
+	/* Set bits: the write pointer counts slots, a full queue is detected, the write pointer is
+	 * clamped. */
+	control |= 2u << 25 | 1u << 16 | 1u << 14;
+	/* Bit 27: no report of the read pointer. From 9.4.3 on only the first XCC reports it. */
+	if (image->gfx < GFX_9_4_3 || xcc)
+		control |= 1u << 27;
+	return control;
+}
+
+void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS])
+{
+	static const uint8_t engines[] = {
+		MQD_THREAD_MGMT_SE0, MQD_THREAD_MGMT_SE1, MQD_THREAD_MGMT_SE2, MQD_THREAD_MGMT_SE3,
+		MQD_THREAD_MGMT_SE4, MQD_THREAD_MGMT_SE5, MQD_THREAD_MGMT_SE6, MQD_THREAD_MGMT_SE7};
+	bool aql = image->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+
+	memset(words, 0, MQD_WORDS * sizeof *words);
+	words[MQD_HEADER] = HEADER_COMPUTE;
+	words[MQD_PIPELINESTAT_ENABLE] = 1;
+	words[MQD_PGM_RSRC2] = 1u << 6; /* a trap handler is present */
+	for (unsigned i = 0; i < sizeof engines; i++)
+		words[engines[i]] = ALL_CUS;
+	if (image->gfx >= GFX_9_4_3) {
+		words[MQD_THREAD_MGMT_SE4] = aql ? xcc : 0;
+		words[MQD_THREAD_MGMT_SE6] = aql;
+	}
+	put64(&words[MQD_BASE], image->mqd + xcc * image_stride(image));
+	words[MQD_PERSISTENT_STATE] = 1u << 30 | 0x53u << 8 | 1u;
+	words[MQD_PIPE_PRIORITY] = image->priority < 7 ? 0 : image->priority < 11 ? 1 : 2;
+	words[MQD_QUEUE_PRIORITY] = image->linux_7 ? 0 : image->priority;
+	words[MQD_QUANTUM] = 1u << 8 | 1u << 4 | 1u;
+	put64(&words[MQD_PQ_BASE], image->ring >> 8);
+	words[MQD_PQ_RPTR] = (uint32_t)image->rptr_dw;
+	put64(&words[MQD_RPTR_REPORT], image->rptr_address);
+	put64(&words[MQD_WPTR_POLL], image->wptr_address);
+	words[MQD_DOORBELL_CONTROL] = image->doorbell_dw << 2 | (uint32_t)aql << 1;
+	words[MQD_PQ_CONTROL] = pq_control(image, xcc);
+	words[MQD_IB_CONTROL] = 3u << 20 | 1u << 23;
+	words[MQD_CONTROL] = 1u << 8;
+	put64(&words[MQD_EOP_BASE], image->eop_address >> 8);
+	words[MQD_EOP_CONTROL] = image->eop_bytes ? log2_up(image->eop_bytes / 4) - 1 : 0;
+	if (words[MQD_EOP_CONTROL] > EOP_CONTROL_MAX)
+		words[MQD_EOP_CONTROL] = EOP_CONTROL_MAX;
+	words[MQD_AQL_CONTROL] = aql;
+	put64(&words[MQD_PQ_WPTR], image->wptr_dw);
+	if (!image->save_address)
+		return;
+	put64(&words[MQD_SAVE_BASE], image->save_address + (uint64_t)xcc * image->save_bytes);
+	words[MQD_SAVE_SIZE] = image->save_bytes;
+	words[MQD_CNTL_STACK_SIZE] = image->ctl_stack_bytes;
+	words[MQD_CNTL_STACK_OFFSET] = image->ctl_stack_bytes;
+	words[MQD_WG_STATE_OFFSET] = image->ctl_stack_bytes;
+}
+
+void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS])
+{
+	memset(words, 0, SDMA_MQD_WORDS * sizeof *words);
+	words[0] = log2_up(image->ring_bytes / 4) << 1 | 1u << 12 | 6u << 16;
+	put64(&words[1], image->ring >> 8);
+	put64(&words[3], image->rptr_dw * 4);
+	put64(&words[5], image->wptr_dw * 4);
+	words[8] = (uint32_t)(image->rptr_address >> 32);
+	words[9] = (uint32_t)image->rptr_address;
+	words[22] = image->doorbell_dw << 2;
+	words[27] = SDMA_DUMMY;
+	words[126] = image->engine;
+	words[127] = image->rlc;
+}
 
 #define WORDS_A_ROW 8u
 #define ROW_BYTES 100u /* upper bound */
@@ -21,7 +173,6 @@
 #define MAP_PROCESS 0xa1u
 #define MAP_QUEUES 0xa2u
 #define RUN_LIST 0xa5u
-#define GFX_9_4_2 90010u /* gfx90a; the number in the topology */
 #define PROCESS_WORDS_OLD 16u
 #define QUANTUM_MS 10u
 /* Base addresses of the LDS and scratch apertures: upper 16 bits of each. */
@@ -112,7 +263,7 @@ static const struct queue_image *neighbour(const struct debugfs_view *view,
 	for (size_t i = 0; i < view->n_queues; i++) {
 		const struct queue_image *other = &view->queues[i];
 
-		if (image_sdma(other->type) && other->node == image->node &&
+		if (!is_compute_type(other->type) && other->node == image->node &&
 		    other->mqd == image->mqd + steps * SDMA_MQD_WORDS * 4)
 			return other;
 	}
@@ -160,7 +311,7 @@ void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct de
 			size_t at = oldest_first ? process->n - 1 - i : i;
 			const struct queue_image *image = &view->queues[process->first + at];
 
-			if (image_sdma(image->type)) {
+			if (!is_compute_type(image->type)) {
 				sdma_mqd(text, view, image, xccs);
 				continue;
 			}
@@ -196,7 +347,7 @@ static struct counts count(const struct debugfs_view *view, uint32_t node)
 
 		counts.active += image->node == node && image->active;
 		counts.active_compute +=
-			image->node == node && image->active && !image_sdma(image->type);
+			image->node == node && image->active && is_compute_type(image->type);
 	}
 	return counts;
 }
@@ -232,10 +383,10 @@ static uint32_t runlist_map_queue(uint32_t *at, const struct queue_image *image)
 	uint32_t select = 1u << 29 | 1u << 4; /* one queue, in a slot that the firmware chooses */
 
 	memset(at, 0, RUNLIST_QUEUE_WORDS * sizeof *at);
-	if (image_sdma(image->type) && image->engine < 2)
+	if (!is_compute_type(image->type) && image->engine < 2)
 		select |= (image->engine + 2) << 26;
 	/* number of the engine in its group; there are two groups of eight */
-	else if (image_sdma(image->type))
+	else if (!is_compute_type(image->type))
 		select |= (image->engine % 8) << 26 | (image->engine < 8 ? 1u : 2u) << 2;
 	at[0] = packet_header(MAP_QUEUES, RUNLIST_QUEUE_WORDS);
 	at[1] = select;

@@ -176,14 +176,8 @@ void memory_apertures(struct kfd_process_device_apertures *out);
 /* Returns the index of the node, or -EINVAL for an unknown gpu_id. */
 int node_index(const struct sim *sim, uint32_t gpu_id);
 
-/* ---- dmabuf.c: buffers behind a file descriptor ---- */
+/* ---- drm/gem.c: buffers behind a file descriptor ---- */
 struct dmabuf;
-/* Gives the caller a new fd, which holds a reference to the pages. Returns the fd's number in the
- * caller, or a negative errno. */
-int dmabuf_give(struct call *call, struct pages *pages, bool cloexec);
-/* Sets *@out to the pages behind the caller's fd, without a reference. Returns 0; -EBADF: no such
- * fd; -EINVAL: not a dmabuf. */
-int dmabuf_pages(struct call *call, int fd, struct pages **out);
 /* Frees the dmabufs whose last fd was closed; called when dmabuf_fd is readable. */
 void dmabufs_closed(struct sim *sim);
 /* Create and close sim->dmabuf_fd, the inotify fd that reports closed dmabufs. */

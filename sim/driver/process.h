@@ -327,11 +327,6 @@ int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes);
 /* Reads or writes the memory of a process or thread at its own addresses. Returns 0 or -EFAULT. */
 int task_memory(pid_t pid, uint64_t address, void *local, size_t n, bool write);
 
-/* ---- vm_readv.c ---- */
-/* Returns true if process_vm_readv() or process_vm_writev() with these arguments, called by the
- * thread @tid, reaches device memory. No lock is needed. */
-bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args);
-
 /* ---- events.c: events and waiting for them ---- */
 /* CREATE_EVENT: creates an event. The first event with a slot also sets the page that contains the
  * slots. Returns 0; -ENOSPC: no id is free; -EINVAL, -ENODEV: bad page; -ENOMEM. */

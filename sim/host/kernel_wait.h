@@ -13,21 +13,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct kernel_wait {
-	const char *call; /* the system call; NULL: none, or one that is not in the table */
-	/* The kernel function; empty: the thread runs, or the name is not readable. */
-	char wait_channel[64];
-	bool timed;	  /* the call has a timeout and was not made by the time library */
-	bool reads_input; /* the thread waits for its standard input and nothing else */
-	bool is_call;	  /* the thread is in a system call that blocks */
-};
-
-/* Fills in *wait for the thread. Fields that cannot be read stay zero. */
-void kernel_wait_read(pid_t tid, struct kernel_wait *wait);
-
-/* Returns true if the thread was stopped by a signal or a debugger. */
-bool kernel_wait_is_stop(const struct kernel_wait *wait);
-
 /* ---- lists where each thread of a simulation waits, to report a large advance of time or a
  * deadlock. The threads must be asleep. ---- */
 struct sim;
@@ -42,7 +27,7 @@ void where_log(const json_t *threads);
  * thread waits for the machine's clock or for kfdsim's own standard input. */
 bool where_is_deadlock(const struct sim *sim, const struct idle *idle);
 
-/* ---- bypass.c ----
+/* ---- programs that bypass the time library ----
  * Finds programs of a simulation in virtual time that bypass its time library: programs that do not
  * load the library (linked statically, or for another processor), whose clocks are the machine's;
  * and programs that wait in the kernel with a timeout of their own, which the machine's clock ends.

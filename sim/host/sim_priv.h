@@ -126,7 +126,7 @@ struct virtual_counts {
 	uint64_t jumps;
 	json_t *first_jumps; /* the first jumps, with the places where the threads waited */
 	json_t *standstill;  /* where the threads waited in a deadlock; NULL: no deadlock */
-	json_t *bypasses;    /* programs that bypassed the clock (bypass.c); NULL until the end */
+	json_t *bypasses; /* programs that bypassed the clock (kernel_wait.c); NULL until the end */
 };
 
 /* A caller's fd and its open file. */

@@ -62,7 +62,7 @@ int gem_metadata(struct call *call, struct drm_file *file);
 int gem_userptr(struct call *call, struct drm_file *file);
 /* GEM_WAIT_IDLE: returns at once, because no buffer is ever busy. -ENOENT: unknown handle. */
 int gem_wait_idle(struct call *call, struct drm_file *file);
-/* PRIME_HANDLE_TO_FD: gives the caller a dmabuf fd of the buffer (dmabuf.c). Returns 0; -EINVAL:
+/* PRIME_HANDLE_TO_FD: gives the caller a dmabuf fd of the buffer (gem.c). Returns 0; -EINVAL:
  * bad flags; -ENOENT: unknown handle; -EPERM: memory of the process; another negative errno. */
 int prime_handle_to_fd(struct call *call, struct drm_file *file);
 /* PRIME_FD_TO_HANDLE: returns the handle of a dmabuf's pages, the existing one if there is one.
@@ -70,11 +70,6 @@ int prime_handle_to_fd(struct call *call, struct drm_file *file);
 int prime_fd_to_handle(struct call *call, struct drm_file *file);
 /* Drops all buffers, contexts and lists that the file holds. */
 void gem_release(struct drm_file *file);
-
-/* ---- drm_info.c ---- */
-/* AMDGPU_INFO: answers one query about the GPU. Returns 0; -EINVAL for an unknown query or a bad
- * pointer; -ENOENT for a sensor; -EFAULT. */
-int drm_info(struct call *call, struct drm_file *file);
 
 /* Stores @thing under the lowest free number. Returns the number (from 1), or -ENOMEM. */
 int number_take(struct numbered *numbered, void *thing);
