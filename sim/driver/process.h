@@ -167,7 +167,7 @@ struct process {
 	struct gpu_client_run run[SIM_NODES_MAX];
 
 	/* The driver's qpd->evicted: number of evictions in effect. While it is not 0, no queue of
-	 * the process is mapped on that node (evict.c). */
+	 * the process is mapped on that node (gpu_reset.c). */
 	uint32_t evictions[SIM_NODES_MAX];
 	const char *lost[SIM_NODES_MAX]; /* why the queues never run again; NULL: they can run */
 	/* total time of past evictions; begin of the eviction in effect */
@@ -176,7 +176,7 @@ struct process {
 	uint64_t restore_due_ns;
 	/* mask of nodes on which the process had queues at a GPU or queue reset */
 	uint64_t reset_nodes;
-	bool saved_before; /* cwsr_area.c has written the save areas */
+	bool saved_before; /* queue_update.c has written the save areas */
 
 	/* ---- debugger interface ---- */
 	uint32_t runtime_state; /* enum kfdabi_runtime_state */

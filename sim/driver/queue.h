@@ -259,7 +259,7 @@ bool queue_check_buffer(const struct process *process, uint32_t node, uint64_t a
  * Returns 0 or a negative errno. */
 int queue_set_priority(struct queue *queue);
 
-/* ---- queue_error.c: errors in a queue's packets ---- */
+/* ---- debug_events.c: errors in a queue's packets ---- */
 /* The driver's exception codes. */
 enum queue_error_code {
 	QUEUE_ERROR_DIMENSION = 16,
@@ -278,10 +278,6 @@ void queue_error(struct queue *queue, enum queue_error_code code, const char *fo
 	__attribute__((format(printf, 3, 4)));
 /* Stops the queue: it fetches no more packets. Logs the reason and keeps it for the report. */
 void queue_halt(struct queue *queue, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Notifies the runtime of exceptions (mask) of the queue. The runtime has left an address and an
- * event id in the queue's save area: adds the mask to the word at this address and sets the
- * event. */
-void queue_notify_runtime(const struct queue *queue, uint64_t mask);
 
 /* ---- packets.c: packets between the ring and the GPU model ---- */
 /* Passes new packets of the queue to the GPU model, as far as there is room. */

@@ -86,7 +86,7 @@ void runlist_update_collected(struct process *process);
  * time. */
 uint64_t nodes_active(const struct sim *sim);
 
-/* ---- evict.c: evictions ---- */
+/* ---- gpu_reset.c: evictions ---- */
 /* Handles a memory fault on @node (address: process->violation[node]) that is not passed to a
  * debugger: evicts the process from the node permanently and then signals its memory events. If the
  * process is already evicted there, only signals the events. */
@@ -123,12 +123,7 @@ uint64_t firmware_due(const struct sim *sim);
 /* Fails all updates that wait for the firmware of the node. Called at the end of the simulation. */
 void firmware_forget(struct node *node);
 
-/* ---- cwsr_area.c: CWSR save areas ---- */
-/* Copies the header and the control stack of a compute queue, as of its last unmap, to @at in the
- * caller's memory; the part of XCC i begins at i times the queue's save size. Sets *@ctl_used and
- * *@wave_used to the bytes of control stack and wave state of XCC 0. Returns 0 or -EFAULT. */
-int savearea_copy(const struct queue *queue, const struct call *call, uint64_t at,
-		  uint32_t *ctl_used, uint32_t *wave_used);
+/* ---- queue_update.c: CWSR save areas ---- */
 /* Writes header and control stack into the save area of every compute queue of the process. Like
  * the driver, it ignores areas that cannot be written. */
 void savearea_write(struct process *process);

@@ -264,8 +264,8 @@ struct gpu_queue {
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
 	bool expected; /* set by gpu_queue_expect() */
-	bool busy;     /* the queue is counted in gpu.queues_busy (times.c) */
-	/* times.c: the queue has work. ready: it is not suspended; held_back: it is suspended. */
+	bool busy;     /* the queue is counted in gpu.queues_busy (step.c) */
+	/* step.c: the queue has work. ready: it is not suspended; held_back: it is suspended. */
 	bool ready, held_back;
 	struct gpu_queue_stats stats;
 	struct seat seats[]; /* one per XCC */
@@ -532,10 +532,8 @@ void update_timer_fired(struct gpu *gpu, struct gpu_event *event);
 /* Removes the queue from all pending runlist updates, because the queue is being removed. */
 void update_forget(struct gpu *gpu, uint32_t queue);
 
-/* ---- times.c: counters of how the time is spent ---- */
+/* ---- step.c: counters of how the time is spent ---- */
 
-/* Advances gpu.now to `until`, and adds this span to the counter of the present state. */
-void times_pass(struct gpu *gpu, uint64_t until);
 /* Updates the counts of busy, ready and held queues and clients. Must be called after every change
  * of a queue's held, working, head, tail, suspended or expected. */
 void times_queue(struct gpu *gpu, struct gpu_queue *queue);

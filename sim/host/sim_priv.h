@@ -180,7 +180,6 @@ struct sim {
 	STAILQ_HEAD(, process_record) records;
 	uint64_t next_token;
 	uint64_t *slots; /* bitmap of doorbell slots in use */
-	size_t n_slots;
 	struct {
 		pid_t tid;
 		struct process *process;

@@ -11,7 +11,6 @@
 
 #include "sim/sandbox/machine.h"
 #include "sim/sandbox/mounts.h"
-#include "sim/sandbox/say.h"
 
 /* ---- PCI and DRM devices ----
  * Writes the sysfs files of the nodes' PCI and DRM devices, as libdrm, libpci and management

@@ -34,7 +34,6 @@ struct drm_file {
 	struct numbered gems;	  /* struct pages, with one reference each */
 	struct numbered contexts; /* nothing is stored for a context */
 	struct numbered lists;
-	struct numbered syncobjs; /* not used: there are no ioctls for them */
 };
 
 /* ---- gem.c: ioctls on buffers by handle, and their mapping ---- */

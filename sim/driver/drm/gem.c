@@ -18,7 +18,6 @@
 #include "common/array.h"
 #include "sim/driver/drm/drm_file.h"
 #include "sim/driver/memory.h"
-#include "sim/driver/queue.h"
 
 /* ---- dmabufs ----
  * Simulates dmabufs, which are fds that pass buffers to other processes. The fd belongs to an empty

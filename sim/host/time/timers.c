@@ -19,7 +19,6 @@
 
 #define ID_BASE 0x4b000000ul
 #define ID_MASK 0x00fffffful
-#define TIMERFD_FLAGS (TFD_CLOEXEC | TFD_NONBLOCK)
 #define SETTIME_FLAGS (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
 
 /* Makes a TIME_IOC_TIMER call, and repeats it if a signal handler has interrupted it. Returns the
