@@ -20,9 +20,9 @@
 #include "common/version.h"
 #include "common/wait.h"
 #include "sim/host/sim.h"
-#include "sim/sandbox/machine.h"
 #include "sim/sandbox/mounts.h"
 #include "sim/sandbox/options.h"
+#include "sim/sandbox/profile.h"
 #include "sim/sandbox/say.h"
 #include "sim/sandbox/spawn.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "sim/host/time/page.h"
-#include "sim/sandbox/machine.h"
+#include "sim/sandbox/profile.h"
 #include "sim/sandbox/say.h"
 
 #define LIBRARY "libkfdsim-time.so"

@@ -5,7 +5,7 @@
  * addition to, the host's /dev, /sys and /run. All mounts are private to this namespace, so nothing
  * is left behind: the kernel removes them with the last process of the namespace.
  *
- * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (machine.h),
+ * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (profile.h),
  * mounts_devices() in the supervisor; mounts_sim() in the init process of the simulation.
  */
 #ifndef KFDSHIM_SIM_SANDBOX_MOUNTS_H

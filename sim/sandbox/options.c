@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/sandbox/machine.h"
+#include "sim/sandbox/profile.h"
 #include "sim/sandbox/say.h"
 
 #define SCALE_MIN 1e-4

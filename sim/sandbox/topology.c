@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "sim/sandbox/machine.h"
 #include "sim/sandbox/mounts.h"
+#include "sim/sandbox/profile.h"
 
 /* ---- PCI and DRM devices ----
  * Writes the sysfs files of the nodes' PCI and DRM devices, as libdrm, libpci and management
@@ -23,7 +23,6 @@
 
 #define CLASS_DISPLAY_OTHER 0x038000u
 #define DRM_MAJOR 226
-#define GFX942 90402u
 
 /* Returns the path of a file of a PCI device, valid as long as a result of tree_name(). */
 static const char *pci_path(unsigned bus, const char *name)
