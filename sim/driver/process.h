@@ -230,7 +230,7 @@ int call_add_fd(const struct call *call, int fd, uint32_t flags);
  * In chardev.c. */
 void ioctl_execute(struct call *call);
 
-/* ---- fd_cache.c: finds the file behind a caller's fd ---- */
+/* ---- file_owner.c: finds the file behind a caller's fd ---- */
 /* Fills in *@file for the caller's fd file->fd. Sets *@known to the KFD process of the thread, or
  * to NULL if the thread has none or its address space has ended. Returns 0 or a negative errno. */
 int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct caller_file *file);
