@@ -8,6 +8,14 @@
 
 #include "tools/kfdconform/harness/harness.h"
 
+#define PAGE 4096u
+#define DOORBELL_PAGE 8192u
+#define UNMAPPED 0x10000ull  /* an address without a mapping */
+#define BAD_ADDRESS 0x20000u /* an address without a buffer */
+#define NOBODYS (1ull << 63) /* an address that no process can have */
+#define NO_QUEUE 1000u	     /* an id that no queue has */
+#define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
+
 extern struct gpu_file gpu; /* opened by the check itself */
 
 #define RULE(id, kernels, needs, text) void check_##id(void);

@@ -9,7 +9,6 @@
 
 #include "tools/kfdconform/checks.h"
 
-#define PAGE 4096u
 #define SOON_US 100
 #define ROUNDS 20
 

@@ -133,7 +133,6 @@ static RULE_CHECK(save_area_header_tells_the_live_state, self_debug_open(1))
 /* ---- GET_QUEUE_WAVE_STATE ---- */
 
 #define HEADER_BYTES 16u
-#define NO_QUEUE 1000u
 
 /* Sizes that the last GET_QUEUE_WAVE_STATE has returned. */
 static struct {

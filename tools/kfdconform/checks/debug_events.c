@@ -10,7 +10,6 @@
 #include "tools/kfdconform/harness/scripted_child.h"
 
 #define DELETE_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_QUEUE_DELETE)
-#define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 #define DIMENSION_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID)
 #define ALL_MASK (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
@@ -291,17 +290,17 @@ static RULE_CHECK(packet_error_goes_to_runtime, start(0))
 	CHECK_IS(dots(events), 0);
 }
 
-static RULE_CHECK(memory_violation_goes_to_debugger, start(MEMORY_MASK))
+static RULE_CHECK(memory_violation_goes_to_debugger, start(VIOLATION_MASK))
 {
 	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0), 0);
-	CHECK_IS(event.status, MEMORY_MASK);
+	CHECK_IS(event.status, VIOLATION_MASK);
 	CHECK_IS(event.gpu_id, gpu_id());
 	CHECK_IS(scripted_do(&child, 'M'), 0);
 }
 
-static RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
+static RULE_CHECK(query_info_memory_violation_is_empty, start(VIOLATION_MASK))
 {
 	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
@@ -309,16 +308,16 @@ static RULE_CHECK(query_info_memory_violation_is_empty, start(MEMORY_MASK))
 	CHECK_IS(size, 0);
 }
 
-static RULE_CHECK(memory_violation_can_be_passed_on, start(MEMORY_MASK))
+static RULE_CHECK(memory_violation_can_be_passed_on, start(VIOLATION_MASK))
 {
 	STEPS(&child, "m v");
 	CHECK_IS(dots_within(1000), 1);
-	CHECK_IS(trap_send(gpu.kfd, child.pid, MEMORY_MASK, gpu_id()), 0);
+	CHECK_IS(trap_send(gpu.kfd, child.pid, VIOLATION_MASK, gpu_id()), 0);
 	CHECK_IS(scripted_do(&child, 'C'), 1);
 }
 
-RULE_IS(send_event_unknown_gpu_is_enodev, start(0), trap_send(gpu.kfd, child.pid, MEMORY_MASK, 1),
-	-ENODEV)
+RULE_IS(send_event_unknown_gpu_is_enodev, start(0),
+	trap_send(gpu.kfd, child.pid, VIOLATION_MASK, 1), -ENODEV)
 
 RULE_IS(send_event_unknown_queue_is_0, start(0),
 	DBG_CALL(gpu.kfd, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT,

@@ -10,7 +10,6 @@
 
 #include "tools/kfdconform/checks.h"
 
-#define PAGE 4096u
 #define BYTES (4ull * PAGE)
 
 static struct raw_queue queue;

@@ -12,8 +12,6 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"
 
-#define BAD_ADDRESS 0x20000u /* an address without a buffer */
-
 static struct raw_queue queue;
 
 static uint32_t id; /* id of the event that create() has created last */
@@ -352,7 +350,6 @@ static RULE_CHECK(buffer_is_seen_where_it_is_mapped, gpu_open(&gpu))
 /* ---- SMI events ---- */
 
 #define LATE_MS 2000
-#define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 #define QUIET_MS 20
 #define BIT(event) (1ull << ((event)-1))
 #define ALL_EVENTS (~0ull)

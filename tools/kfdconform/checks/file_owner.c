@@ -13,8 +13,6 @@
 #include "common/fd_pass.h"
 #include "tools/kfdconform/checks.h"
 
-#define DOORBELL_PAGE 8192u
-
 static struct gpu_file own;
 
 static struct raw_queue queue;

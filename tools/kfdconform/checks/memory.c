@@ -11,7 +11,6 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"
 
-#define PAGE 4096u
 #define BYTES (4 * PAGE)
 #define MIB (1ull << 20)
 #define VRAM (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)

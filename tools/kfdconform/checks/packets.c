@@ -6,9 +6,7 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"
 
-#define BAD_ADDRESS 0x20000u
 #define LATE_MS 2000u
-#define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
 /* Waits for the memory event and returns the page address that the event contains. */
 static uint64_t wait_for(uint32_t event)

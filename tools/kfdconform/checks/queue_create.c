@@ -7,12 +7,8 @@
 
 #include "tools/kfdconform/checks.h"
 
-#define PAGE 4096u
-#define NOBODYS (1ull << 63) /* an address that no process can have */
-#define UNMAPPED 0x10000ull  /* an address without a mapping */
 #define UNKNOWN_TYPE 99u
 #define ENOTSUPP 524
-#define DOORBELL_PAGE 8192u
 #define NON_CP_FIRST 0x100u
 #define NON_CP_LAST 0x1e7u
 #define HALF (DOORBELL_PAGE / 8 / 2)

@@ -8,7 +8,6 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/self_debug.h"
 
-#define NO_QUEUE 1000u
 #define WORK_MS 15u
 #define SLEEPS_MS 15u
 #define SURELY_MS 40u /* maximum time until a signal interrupts a sleeping call */

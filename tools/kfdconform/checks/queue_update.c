@@ -5,10 +5,6 @@
 
 #include "tools/kfdconform/checks.h"
 
-#define PAGE 4096u
-#define NOBODYS (1ull << 63) /* an address that no process can have */
-#define UNMAPPED 0x10000ull
-#define NO_QUEUE 1000u
 #define WORK_MS 20u
 #define LATE_MS 2000u
 #define TRIES 5

@@ -20,11 +20,6 @@
 #define DOORBELL_PAGE 8192u
 #define ASLEEP_MS 5000u
 
-static uint64_t page_up(uint64_t bytes)
-{
-	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
-
 int harness_ioctl(int fd, unsigned nr, void *arg, size_t size)
 {
 	int r = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, KFDABI_TYPE, nr, size), arg);
@@ -167,7 +162,7 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 	for (int i = 0; i < 2; i++)
 		gtt_new(gpu, PAGE, &queue->pointers[i]);
 	vram_new(gpu, PAGE, &queue->eop);
-	gtt_new(gpu, page_up(gpu->shape.save_mapping), &queue->save);
+	gtt_new(gpu, (gpu->shape.save_mapping + PAGE - 1) & ~(uint64_t)(PAGE - 1), &queue->save);
 	for (unsigned i = 0; i < RING_PACKETS; i++)
 		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid packet */
 	*args = (struct kfdabi_create_queue){
