@@ -18,8 +18,6 @@
 
 #include "sim/cp/pm4.h"
 
-#define IB_FETCH_NS 2000u /* assumed: time to read an indirect buffer's first lines */
-#define RUN_DWORDS_MAX 4096u
 #define LEVELS 2u
 #define SH_FIRST 0x200u /* offset of COMPUTE_DISPATCH_INITIATOR in the SH registers, in dwords */
 #define SH_COUNT 128u

@@ -42,6 +42,8 @@ enum pm4_op {
 	PM4_PACKETS(PM4_OPCODE)
 };
 #define PM4_DMA_BYTES 0x3ffffffu
+#define IB_FETCH_NS 2000u /* assumed: time to read an indirect buffer's first lines */
+#define RUN_DWORDS_MAX 4096u
 
 /* Returns the 64-bit number in two dwords, the low one first. */
 static inline uint64_t pm4_qword(const uint32_t *d)

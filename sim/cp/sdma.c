@@ -29,8 +29,6 @@ enum { COPY_LINEAR = 0, COPY_RECT = 4 };
 #define COPY_BROADCAST (1u << 27)
 #define COUNT_MASK 0x3fffffffu /* 30 bits; narrower fields have zeros above */
 #define POLL_MEMORY (1u << 31)
-#define IB_FETCH_NS 2000u /* assumed */
-#define RUN_DWORDS_MAX 4096u
 #define DWORDS_MAX 13u
 
 struct sdma {

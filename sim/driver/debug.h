@@ -14,6 +14,8 @@
 
 #include "sim/driver/runlist_update.h"
 
+#define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
+
 /* ---- debug.c: the session ---- */
 /* Sets all GPUs up for debugging the target, and adds to @update the nodes to update and the number
  * of updates that this requires. If another process holds a GPU's debug VMID, sets the target's

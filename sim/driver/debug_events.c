@@ -16,7 +16,6 @@
 #include "sim/driver/memory.h"
 #include "sim/driver/queue.h"
 
-#define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
 /* ---- errors in packets ----

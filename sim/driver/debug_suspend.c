@@ -10,7 +10,6 @@
 
 #include "sim/driver/debug.h"
 
-#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define NOT_FOUND UINT32_MAX
 
 void debug_resume_queue(struct queue *queue)

@@ -9,7 +9,6 @@
 #include "sim/driver/debug.h"
 #include "sim/driver/memory.h"
 
-#define GFX_9_4_3 90402u /* as in the topology */
 #define TRAPS_9_4_2                                                                                \
 	(KFDABI_TRAP_MASK_FP | KFDABI_TRAP_MASK_INT_DIVIDE_BY_ZERO |                               \
 	 KFDABI_TRAP_MASK_ADDRESS_WATCH | KFDABI_TRAP_MASK_MEMORY_VIOLATION)

@@ -34,7 +34,6 @@
 #define WORD_BYTES 9u
 #define LINE_BYTES (LABEL_BYTES + WORDS_A_LINE * WORD_BYTES)
 
-#define GFX_9_4_3 90402u
 /* Register numbers (in dwords) of the compute and of the SDMA engines: bases of gfx9 and offsets of
  * gc_9_0/gc_9_4_3 and sdma_4_2_2/sdma_4_4_2. The bases of XCCs and SDMA engines other than the
  * first two are assumed. */

@@ -17,7 +17,6 @@
  * Fills in memory queue descriptors (MQDs), as the driver's kfd_mqd_manager_v9.c does. */
 
 #define HEADER_COMPUTE 0xc0310800u
-#define GFX_9_4_3 90402u
 #define GFX_9_4_2 90010u /* gfx90a; the number in the topology */
 #define ALL_CUS 0xffffffffu
 #define EOP_CONTROL_MAX 10u

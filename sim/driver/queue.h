@@ -14,6 +14,8 @@
 #include "kfd/uapi.h"
 #include "sim/driver/process.h"
 
+#define GFX_9_4_3 90402u /* as in the topology */
+#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define QUEUE_AHEAD 256u /* most packets of one queue that the GPU model holds at once */
 
 /* What a packet does. Unless noted, it takes effect after its time has passed in the GPU model. */

@@ -162,7 +162,6 @@ static int queue_check_create(const struct call *call, struct kfdabi_create_queu
 	return r ? r : node;
 }
 
-#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define QUEUES_PER_DEVICE 4096u
 
 /* Doorbells of a process and node that are not for compute queues (SDMA, VCN, interrupts); the same

@@ -7,7 +7,6 @@
 
 #include "sim/driver/debug.h"
 
-#define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define CAPABILITY_CORE_DUMP 0x80000000u
 
 /* Lets the call wait until the debugger calls SEND_RUNTIME_EVENT. Returns CALL_PENDING, or 0 if the
