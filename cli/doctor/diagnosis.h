@@ -9,8 +9,6 @@
 #ifndef KFDSHIM_CLI_DOCTOR_DIAGNOSIS_H
 #define KFDSHIM_CLI_DOCTOR_DIAGNOSIS_H
 
-#include <jansson.h>
-
 #include "cli/doctor/checks.h"
 #include "cli/inspect/queue_view.h"
 

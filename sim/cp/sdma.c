@@ -5,7 +5,6 @@
  * small packets between these are passed to the GPU model as one unit.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/cp/pm4.h"

@@ -25,7 +25,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 struct sim;

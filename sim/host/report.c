@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Writes the report at the end of a simulation. Format: docs/reference/kfdsim-report.md. */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

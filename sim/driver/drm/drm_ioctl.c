@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"

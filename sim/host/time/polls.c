@@ -13,7 +13,6 @@
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "sim/host/time/library.h"
 
