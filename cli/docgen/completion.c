@@ -11,8 +11,8 @@
 
 /*
  * A usage line (command.h, struct cli_command) consists of words: --option, -o, VALUE or a|b|c
- * behind an option, VALUE or a|b|c alone; [ ] around optional words, "..." behind a word that can
- * be repeated. It is the only description of a command's arguments.
+ * behind an option, VALUE or a|b|c without an option; [ ] around optional words, "..." behind a
+ * word that can be repeated. The usage line is the only description of a command's arguments.
  */
 #define USAGE_WORDS 32
 #define USAGE_TEXT 128
@@ -34,7 +34,8 @@ static bool usage_is_choice(const char *value)
 }
 
 /* Reads the next word of *line into `text`, without its brackets and dots. Sets *closed if a
- * bracket ends with this word, so the next word is not its value. Returns false at the end. */
+ * bracket ends with this word, so that the next word is not the value of this word. Returns false
+ * at the end. */
 static bool next_word(const char **line, char text[USAGE_TEXT], bool *closed)
 {
 	size_t n = 0;
@@ -131,7 +132,7 @@ static int parse(const struct cli_command *cmd, struct usage *usage)
 /* ---- both shells ---- */
 
 struct shell {
-	const char *before; /* expression for the word before the one under the cursor */
+	const char *before; /* shell expression for the word before the one under the cursor */
 	/* Writes shell code that completes a value of `kind`; `value`: its text in the usage
 	 * line. */
 	void (*offer)(enum kind kind, const char *value, FILE *out);

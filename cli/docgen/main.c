@@ -49,8 +49,8 @@ static bool is_block(const char *line)
 	return line[0] == ' ';
 }
 
-/* Returns true if the line behind `end`, the end of a line, belongs to the same paragraph or, if
- * `block`, to the same indented block. */
+/* Returns true if the next line belongs to the same paragraph or, if `block`, to the same indented
+ * block. `end`: the newline in front of this line. */
 static bool goes_on(const char *end, bool block)
 {
 	return end[0] == '\n' && end[1] != '\0' && end[1] != '\n' && is_block(end + 1) == block;

@@ -7,7 +7,8 @@
 
 #define OBJECTS 256 /* most objects of all schemas */
 
-/* The objects whose schema, or section of json.md, has been printed or has to be printed. */
+/* Objects to print, each as a schema or as a section of json.md. Those that are printed already
+ * stay in the list. */
 struct objects {
 	const struct field *list[OBJECTS];
 	unsigned count;
@@ -21,8 +22,9 @@ static void add(struct objects *objects, const struct field *object)
 	objects->list[objects->count++] = object;
 }
 
-/* Adds the objects that the values of an object consist of. A FIELD_BASE, whose keys stand at the
- * same level, is not added itself: only the objects in its keys are. */
+/* Adds the objects that the values of an object consist of. The object of a FIELD_BASE is not
+ * added, because its keys stand among those of `object`. Only the objects in these keys are
+ * added. */
 static void add_inner(struct objects *objects, const struct field *object)
 {
 	for (const struct field *f = object + 1; !field_is_end(f); f++) {
@@ -33,7 +35,8 @@ static void add_inner(struct objects *objects, const struct field *object)
 	}
 }
 
-/* Calls print() for each key, including those of a FIELD_BASE. *n counts the keys so far. */
+/* Calls print() for each key of the object, including those of an object that a FIELD_BASE
+ * includes. *n counts the keys so far. */
 static void each_key(const struct field *object, FILE *out, unsigned *n,
 		     void (*print)(const struct field *f, FILE *out, unsigned n))
 {

@@ -19,7 +19,7 @@
 #include "common/text.h"
 #include "common/wait.h"
 
-/* Bytes of one read(): more is not faster, and this much stays in the cache of a core. */
+/* Bytes of one read(): more is not faster, and this much stays in the cache of a CPU. */
 #define WINDOW (256u << 10)
 #define NAME 512	   /* bytes of a log's name in messages */
 #define LIVE_NS 200000000u /* between updates of the progress line */
@@ -29,7 +29,7 @@ struct import {
 	struct log_stats *stats;
 	int fd;
 	uint64_t size;		    /* bytes of a regular file; 0: not known */
-	bool in_long;		    /* inside a line that is too long; its beginning was counted */
+	bool in_long;		    /* in a too long line whose beginning was counted already */
 	uint64_t began_ns, live_ns; /* begin; next update of the progress line */
 };
 

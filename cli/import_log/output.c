@@ -26,9 +26,9 @@ static bool known_packets(const struct log_stats_process *process)
 	       process->seen[HIPLOG_PACKET];
 }
 
-/* Returns true if the packet counts of the queue are known. They are not known if the process has
- * packets that name their queue only by an address that no line links to an hsa_queue_t (`apart`),
- * while only the hsa_queue_t of this queue is known: these packets may be the queue's. */
+/* Returns true if the packet counts of the queue are known. Some packets name their queue only by
+ * an address that no line links to an hsa_queue_t (`apart`). They may belong to any queue of which
+ * only the hsa_queue_t is known, so the counts of such a queue are not known. */
 static bool known_of_queue(const struct log_stats_process *process,
 			   const struct log_stats_queue *queue)
 {
@@ -54,8 +54,8 @@ struct chains {
 	uint32_t first[LOG_STATS_THREADS], next[LOG_STATS_USES];
 };
 
-/* Builds the lists of all threads. Begins with the last use, because each use is put in front of
- * its list. The caller frees the result. */
+/* Builds the lists of all threads. Adds the uses from the last to the first, because each is put in
+ * front of the list of its thread. The caller frees the result. */
 static struct chains *chain_uses(const struct log_stats *stats)
 {
 	struct chains *chains = allocate(1, sizeof(*chains));

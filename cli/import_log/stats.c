@@ -30,15 +30,16 @@ struct map {
 
 struct log_stats_maps {
 	struct map process; /* key: pid, 0 */
-	struct map thread;  /* key: 2 * process + 1 if the thread is named, pthread_t */
+	struct map thread;  /* key: 2 * process (+ 1 if the line names a thread), pthread_t */
 	struct map queue;   /* key: process, each address of the queue */
 	struct map use;	    /* key: thread, queue */
-	/* Caches the last line's thread, because most lines are of the thread of the line
-	 * before. */
+	/* Caches the thread of the last line, because the next line is mostly of the same
+	 * thread. */
 	uint64_t last_pid, last_thread;
 	unsigned last_has;
 	uint32_t last; /* index of the thread; NONE */
-	/* Queues have more slots: up to three addresses each (hsa_queue, ring, unresolved). */
+	/* The map of queues has more slots, because a queue has up to three addresses (hsa_queue,
+	 * ring, unresolved). */
 	struct slot processes[2 * LOG_STATS_PROCESSES], threads[2 * LOG_STATS_THREADS],
 		queues[4 * LOG_STATS_QUEUES], uses[2 * LOG_STATS_USES];
 };
@@ -96,7 +97,8 @@ static void add(uint64_t *sum, uint64_t value)
 		*sum = INT64_MAX;
 }
 
-/* Returns the index of a line's process, which is added if it is new; NONE if there is no room. */
+/* Returns the index of the process of a log line. Adds the process if it is new. Returns NONE if
+ * there is no room. */
 static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *record)
 {
 	struct map *map = &stats->maps->process;
@@ -116,7 +118,7 @@ static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *
 }
 
 /* Returns the index of the thread of a line, or NONE if there is no room. Adds the thread and its
- * process if they are new. All lines of a process without a thread share one entry. */
+ * process if they are new. Lines that name no thread share one entry per process. */
 static uint32_t thread_of(struct log_stats *stats, const struct hiplog_record *record)
 {
 	struct log_stats_maps *maps = stats->maps;
@@ -170,7 +172,7 @@ static void disown(struct log_stats *stats, uint32_t process, uint64_t address)
 		slot->index = NOWHERE + 1;
 }
 
-/* Stores an address of the queue in *place, and adds it to the map, as a key of the queue. */
+/* Stores an address of the queue in *place, and adds the address to the map of queues. */
 static void name_queue(struct log_stats *stats, uint32_t index, uint64_t *place, uint64_t address)
 {
 	*place = address;

@@ -56,9 +56,10 @@ struct log_stats_queue {
 	uint64_t hsa_id, ring_packets, priority, references;
 	bool cooperative, created, deleted, pointers, aborted;
 	uint64_t created_us, deleted_us;
-	/* Pointers that the log has with the last packet that has both; valid if `pointers`. */
+	/* Pointers in the log's last packet line that has both; valid if `pointers`. */
 	uint64_t rptr, wptr;
-	/* Packets in the queue after that packet was added, and the maximum for all packets. */
+	/* Packets in the queue after the packet of `rptr` and `wptr` was added; the maximum over
+	 * all packets. */
 	uint64_t backlog, backlog_max;
 	struct log_stats_packets packets;
 	char error[LOG_STATS_ERROR]; /* printable ASCII; valid if `aborted` */

@@ -204,7 +204,8 @@ struct clues {
 	char storage[CONTAINER_ID_MAX]; /* podman: as `docker` above; CRI-O: id of the pod */
 	char own[CONTAINER_ID_MAX];	/* podman: id of the container itself */
 	char nerdctl[CONTAINER_ID_MAX]; /* id in the path of nerdctl's hosts file */
-	/* containerd: a mount is in the pod's directory, whose id is not that of the container. */
+	/* True if a mount is in the directory that containerd has for the pod. The id of this
+	 * directory is not that of the container. */
 	bool sandbox;
 	char pod_uid[sizeof(((struct container *)NULL)->pod_uid)];
 };
@@ -275,9 +276,9 @@ static void read_mount(struct clues *clues, const char *root, const char *point)
 			over_etc(clues, root, files[i]);
 }
 
-/* Sets engine, id and pod of *out from the clues. Returns false if they show no container. The
- * containers of a pod share these mounts. So an id found in a pod is that of the pod, not of the
- * container, and is not used. */
+/* Sets engine, id and pod of *out from the clues. Returns false if they show no container. In a
+ * pod, the id is not used: all containers of the pod share the mounts, so an id found in them is
+ * that of the pod. */
 static bool decide(const struct clues *clues, struct container *out)
 {
 	const char *id = "";

@@ -155,7 +155,8 @@ static inline uint64_t words_pair(const uint32_t *words)
 
 /* Returns true if the GPU is gfx9, so that the layout above is valid. gpu may be NULL. */
 bool words_known(const struct topology_gpu *gpu);
-/* Sets `field` to the address `value`. Does nothing if `value` is 0: then there is no address. */
+/* Sets `field` to the address `value`. Does nothing if `value` is 0, which means that there is no
+ * address. */
 void words_address(struct observe_queue *queue, enum observe_field field, uint64_t value,
 		   enum observe_source source);
 /* Sets type, ring, addresses and doorbell of a compute queue. hqd: the registers of a slot, or the
@@ -166,7 +167,7 @@ void words_compute(struct observe_queue *queue, const uint32_t *hqd, enum observ
  * last. */
 enum observe_type words_engine(const struct topology_gpu *gpu, uint32_t engine);
 /* Sets type, ring, address of the read pointer and doorbell of a queue of SDMA engine number
- * `engine`. words: its MQD, or the registers of its slot. */
+ * `engine`. words: the MQD of the queue, or the registers of the slot of the queue. */
 void words_sdma(struct observe_queue *queue, const uint32_t *words, const struct topology_gpu *gpu,
 		uint32_t engine, enum observe_source source);
 /* Sets the priority of a compute queue. zero_is_known: the driver is known to write the priority,

@@ -25,7 +25,7 @@ struct hqd_reader {
 	struct observe_list *out;
 	size_t node_first; /* index in `out` of the first entry of the current node */
 	char *why;
-	int unknown; /* -EOPNOTSUPP: the register layout of a node is not known; 0: none so far */
+	int unknown; /* -EOPNOTSUPP: a node has no known register layout; 0: no such node so far */
 	bool in_node;
 	uint32_t gpu_id;
 	const struct topology_gpu *gpu; /* of gpu_id; NULL: no register layout is known for it */

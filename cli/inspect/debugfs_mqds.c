@@ -17,13 +17,13 @@ struct mqds {
 	 * process. */
 	bool mine, found;
 	uint32_t pasid;	 /* 0: not reported */
-	int unknown;	 /* -EOPNOTSUPP: the MQD layout of a queue is not known; 0: none so far */
+	int unknown;	 /* -EOPNOTSUPP: a queue has no known MQD layout; 0: no such queue so far */
 	bool has_failed; /* the text has an error, see `why` */
 
 	/* The queue whose MQDs are being read. */
 	enum kind kind;
 	uint32_t gpu_id;
-	const struct topology_gpu *gpu; /* its GPU; NULL: the layout of its MQDs is not known */
+	const struct topology_gpu *gpu; /* GPU of gpu_id; NULL: no MQD layout is known for it */
 	unsigned dumps;			/* complete MQDs so far */
 	size_t line;			/* line in which the current MQD begins */
 	unsigned words;			/* words of the current MQD so far */

@@ -136,9 +136,10 @@ static uint32_t pipe_of(uint32_t priority)
 	return priority < 7 ? 0 : priority < 11 ? 1 : 2;
 }
 
-/* Sets the priority if it is known. It must match the pipe priority, which the driver derives from
- * it. A 0 is only used if zero_is_known, because from Linux 7.2 on the driver does not write the
- * priority. The pipe priority alone is not reported, because it has only three values. */
+/* Sets the queue priority if it is known. It is known only if it matches the pipe priority, which
+ * the driver derives from it. From Linux 7.2 on the driver does not write the queue priority, so a
+ * 0 is used only if zero_is_known. The pipe priority alone is not reported, because it has only
+ * three values. */
 void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_known,
 		    enum observe_source source)
 {

@@ -36,7 +36,7 @@ enum hiplog_kind {
 	HIPLOG_RELEASED, /* hardware queue released by a stream; has references */
 	HIPLOG_DELETED,	 /* hardware queue deleted */
 	HIPLOG_ABORTED,	 /* error of a queue, reported by the runtime; name: the error */
-	HIPLOG_POOL,	 /* numbers of queues of a device before one more is created; has pool */
+	HIPLOG_POOL,	 /* queue counts of a device, before one more is created; has pool */
 	HIPLOG_DISPATCH, /* packet that starts a kernel */
 	HIPLOG_BARRIER,	 /* barrier packet */
 	HIPLOG_PACKET,	 /* other packet; name: its kind as written in the log */
@@ -94,7 +94,7 @@ struct hiplog_record {
 	uint64_t priority;   /* hsa_amd_queue_priority_t: 0 low, 1 normal, 2 high */
 	uint64_t references; /* streams that share the queue after this line */
 	uint64_t bytes;	     /* size of a copy */
-	uint64_t engines;    /* mask of the chosen SDMA engine; 0: the runtime chooses */
+	uint64_t engines;    /* mask with the SDMA engine to use; 0: the runtime chooses one */
 	uint64_t duration_us;
 	uint64_t pool[HIPLOG_POOL_SIZES];
 	bool cooperative;

@@ -24,7 +24,7 @@ struct ratio {
 	uint32_t mapped; /* compute queues that are in a slot of at least one XCC now */
 	uint32_t idle;	 /* compute queues in no slot: suspended, evicted, or waiting for a slot */
 	uint32_t torn;	 /* compute queues in slots of some XCCs, but not of all */
-	uint32_t least, most;		 /* fewest and most HQDs of a compute queue in a slot */
+	uint32_t least, most;		 /* fewest and most HQDs of a mapped compute queue */
 	uint64_t mqds, hqds;		 /* of all compute queues */
 	bool mqds_known, hqds_known;	 /* true: known for every compute queue */
 	uint32_t sdma_queues, sdma_hqds; /* SDMA and XGMI queues, and their HQDs */
@@ -43,8 +43,8 @@ size_t ratio_of(const struct observe_list *list, const struct topology_gpu *gpus
 		struct ratio *out, size_t max, struct ratio *all);
 
 /* Counts the queues of one process in an observation, as ratio_of() does. If debugfs was read,
- * counts the queues of its MQDs, because that list is complete even if the queue ids are not known;
- * else the queues joined from all sources. */
+ * counts the queues that have an MQD in it, because that list is complete even if the queue ids are
+ * not known. Otherwise counts the queues joined from all sources. */
 size_t ratio_of_observation(const struct observation *observation, const struct topology_gpu *gpus,
 			    size_t n_gpus, struct ratio *out, size_t max, struct ratio *all);
 

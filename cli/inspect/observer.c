@@ -124,9 +124,10 @@ static void query_all(struct observer *observer, unsigned sources, struct observ
 	}
 }
 
-/* Joins each hardware slot to a queue of this process, and removes the slots that match none.
- * Registers do not name a process. So a slot is compared with the MQDs of the process, by doorbell
- * and ring address; without MQDs, with its queues, by ring address. */
+/* Joins each hardware slot to a queue of this process, and removes the slots that match none. The
+ * registers of a slot do not name a process. So the slot is compared with the MQDs of the process,
+ * by doorbell and ring address. If there are no MQDs, it is compared with the queues, by ring
+ * address. */
 static void keep_own_hqds(struct observation *out)
 {
 	const struct observe_result *mqds = &out->result[OBSERVE_MQD];
@@ -169,8 +170,8 @@ static void join(struct observation *out)
 		if (result->queried && !result->error)
 			out->listed |= OBSERVE_BIT(s);
 	}
-	/* Join slots to MQDs first, because both have ring addresses. The queues of the other
-	 * sources may have ids only. */
+	/* Join slots to MQDs first, because both have ring addresses. The queues of other sources
+	 * may have ids only, which slots do not have. */
 	keep_own_hqds(out);
 	if (all_slots)
 		observe_none_active(&out->result[OBSERVE_MQD].list);

@@ -92,9 +92,9 @@ const char *process_state_name(char state);
 pid_t process_pid_inside(const struct process_identity *identity);
 
 /*
- * Translates a pid of the caller's pid namespace into the driver's numbering (the host's pid).
- * Returns 0 if the caller is in another pid namespace than the driver, which uses the initial one:
- * then the pid there is not known. A daemon in the initial namespace may know it.
+ * Translates a pid of the caller's pid namespace into the driver's numbering (the host's pid). The
+ * driver uses the initial pid namespace. Returns 0 if the caller is in another one, because the
+ * host's pid is not known there. A daemon in the initial namespace may know it.
  */
 pid_t observe_host_pid(pid_t pid);
 /* Returns true if the caller is in the pid namespace whose pids the driver uses. */
@@ -114,10 +114,11 @@ bool process_is(const struct process_identity *identity);
 bool container_of_cgroup(const char *text, struct container *out);
 
 /*
- * Reads engine, id and pod from the text of /proc/PID/mountinfo: engines mount their own files over
- * files in the container's /etc. The containers of a pod share these files, so for a pod there is
- * no id. A container that uses the network of another one (docker run --network
- * container:NAME) has the files, and therefore the id, of that other container.
+ * Reads engine, id and pod from the text of /proc/PID/mountinfo. The text shows these because
+ * engines mount their own files over files in the container's /etc. The containers of a pod share
+ * these files, so for a pod there is no id. A container that uses the network of another one
+ * (docker run --network container:NAME) has the files, and therefore the id, of that other
+ * container.
  * Modifies the text. Returns false, with *out empty, if the mounts show no container. Pure.
  */
 bool container_of_mounts(char *text, struct container *out);
@@ -130,9 +131,9 @@ bool container_of_containerenv(char *text, struct container *out);
 
 /*
  * Detects the container of a process by its cgroup. If a cgroup namespace hides the cgroup, detects
- * it by the mounts and files that engines create in a container, and if there are none, by the
- * namespaces of the process. All data comes from the kernel: a process can pretend to be in another
- * container only if it can choose its own cgroup or mounts.
+ * it by the mounts and files that engines create in a container. If there are none, detects it by
+ * the namespaces of the process. All data comes from the kernel: a process can pretend to be in
+ * another container only if it can choose its own cgroup or mounts.
  *
  * depth: number of nested pid namespaces from the caller's to the process's (1: the same). The
  * engine of *out is CONTAINER_NONE if there is no container. The name is empty, unless podman's
@@ -155,7 +156,7 @@ void container_names_free(struct container_names *names); /* NULL is allowed */
 /*
  * Sets container->name from the cache or from the engine, unless the name is known already.
  *
- * A command that is missing or has timed out is not run again for other ids.
+ * An engine's command that is missing or has timed out is not run again for other ids.
  * Returns 0, or a negative errno:
  * -EINVAL  the container has no id, or no engine that could be queried
  * -ENOENT  the engine's command is not in PATH

@@ -152,8 +152,8 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
 		 enum observe_source source)
 {
 	struct observe_value *at = &queue->field[field];
-	/* aql and pm4 replace compute even if their source has a larger number, because they are
-	 * more exact. */
+	/* OBSERVE_AQL and OBSERVE_PM4 replace OBSERVE_COMPUTE even if their source has a larger
+	 * number, because they are more exact. */
 	bool finer = field == OBSERVE_TYPE && at->value == OBSERVE_COMPUTE &&
 		     (value == OBSERVE_AQL || value == OBSERVE_PM4);
 
@@ -224,8 +224,8 @@ static struct observe_queue *exactly(const struct observe_list *into,
 }
 
 /* Returns true if `entry`, which has no id, may be the same queue as `queue`: they are alike
- * (observe_alike()), and no source has reported the ring address of `queue`, which would decide
- * it. */
+ * (observe_alike()), and no source has reported the ring address of `queue`, by which they could be
+ * told apart. */
 static bool may_be(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	return queue->id != OBSERVE_NO_ID && !observe_known(queue, OBSERVE_RING_ADDRESS) &&
@@ -332,7 +332,7 @@ int observe_faults_read(const json_t *names, uint64_t *mask)
 	*mask = 0;
 	if (!json_is_array(names))
 		return -EINVAL;
-	/* Names that only another version of kfdsched has are left out. */
+	/* Names that this version of kfdsched does not know are left out. */
 	json_array_foreach(names, i, name)
 	{
 		if (!json_is_string(name))
@@ -484,7 +484,7 @@ int observe_from_json(const json_t *json, struct observe_queue *out)
 		const json_t *value = json_object_get(json, fields[f].key);
 		const json_t *source_name = json_object_get(by_field, fields[f].key);
 
-		/* Skip a missing key: another version may not have it. */
+		/* Skip a missing key: another version of kfdsched may not write it. */
 		if (!value || json_is_null(value))
 			continue;
 		out->field[f].source = observe_source_of(json_string_value(source_name));

@@ -115,7 +115,8 @@ struct observe_list {
 	size_t count, room;
 };
 
-/* Adds an entry at the end, with all values unknown. Returns it, valid until the next addition. */
+/* Adds an entry at the end, with all values unknown. Returns the entry, valid until the next
+ * addition. */
 struct observe_queue *observe_list_add(struct observe_list *list);
 void observe_list_clear(struct observe_list *list); /* empties the list, keeps its memory */
 void observe_list_free(struct observe_list *list);
@@ -149,7 +150,7 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
  * An entry without an id that matches no queue is counted in *unmatched.
  */
 void observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
-/* Returns true if `field` is known of both queues and has the same value. */
+/* Returns true if `field` is known for both queues and has the same value. */
 bool observe_same(const struct observe_queue *a, const struct observe_queue *b,
 		  enum observe_field field);
 /* Returns true if both queues have the same node, kind of engine (compute or not) and ring size.
@@ -215,11 +216,12 @@ void observation_clear(struct observation *observation);
 void observation_free(struct observation *observation);
 
 /*
- * Returns the queues of the sample: the joined queues if a source listed ids, else those of debugfs
- * kfd/mqds, which have no ids. *source: the source with the smallest number that listed them.
+ * Returns the queues of the sample. If a source listed ids, these are the joined queues, else those
+ * of debugfs kfd/mqds, which have no ids. *source: the first source in enum observe_source that
+ * listed them.
  *
- * If no source listed queues, *source is OBSERVE_NO_SOURCE. *error and *why are the error of the
- * last source that failed and its reason.
+ * If no source listed queues, *source is OBSERVE_NO_SOURCE. *error and *why are those of the source
+ * that failed; if several failed, of the last one in enum observe_source.
  */
 const struct observe_list *observation_queues(const struct observation *observation,
 					      enum observe_source *source, int *error,

@@ -9,11 +9,12 @@
 #include "cli/inspect/sources.h"
 #include "common/allocate.h"
 
-/* A process of the last snapshot. It is kept if the next snapshot requests its pid, too. */
+/* A process of the latest snapshot. The entry is kept if the next snapshot requests its pid,
+ * too. */
 struct entry {
 	struct snapshot_process process;
 	struct observer *observer; /* NULL: no sources were requested yet */
-	bool is_named;		   /* a request has named its pid; false: its scope has found it */
+	bool is_named;		   /* a request listed its pid; false: a search by scope found it */
 	bool is_read;		   /* queues were read in this snapshot_read() */
 };
 
@@ -149,8 +150,8 @@ static void read_requested(struct snapshot_reader *reader, const struct snapshot
 	}
 }
 
-/* Adds a process to the snapshot if it is in the requested scope and container. Counts it as hidden
- * if it is not known whether it uses a GPU. */
+/* Adds a process to the snapshot if it is in the requested scope and container. Counts the process
+ * as hidden if it is not known whether it uses a GPU. */
 static void read_found(struct snapshot_reader *reader, const struct snapshot_request *request,
 		       pid_t pid, enum process_gpu gpu)
 {
@@ -173,7 +174,8 @@ static void read_found(struct snapshot_reader *reader, const struct snapshot_req
 	entry = add(reader, &identity);
 	entry->process.gpu = gpu;
 	read_queues(reader, request, entry);
-	/* It is not kept, and there can be thousands of them, with three open files each. */
+	/* Only requested processes are kept. The search can find thousands, each with three open
+	 * files. */
 	observer_close(entry->observer);
 	entry->observer = NULL;
 	if (!entry->process.ended)

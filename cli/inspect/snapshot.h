@@ -66,8 +66,8 @@ struct snapshot_request {
 	unsigned sources;
 	/* Read only the list of the queues: id, context, gpu_id, type and ring size. It comes from
 	 * the first of `sources` that has data (in the order daemon, shm, trap, sysfs, debugfs).
-	 * This is fast enough for a thousand reads a second: from sysfs, the files of a queue are
-	 * read again only if its id has a new directory. */
+	 * This is fast enough for a thousand reads a second, because the sysfs files of a queue are
+	 * read again only if the directory of its id is new. */
 	bool ids_only;
 };
 
@@ -81,8 +81,9 @@ void snapshot_close(struct snapshot_reader *reader); /* NULL is allowed */
 /*
  * Reads a snapshot. For processes whose pids the request names, the identity and data that is
  * costly to find (the shared memory of the shim, the directories of the queues) are kept for the
- * next read that names them, too. The processes of a snapshot share a text of debugfs for at most
- * 200 ms: reading it reads registers on hardware, and an older one would not match the queues.
+ * next read that names them, too. The processes of a snapshot share one copy of a debugfs text,
+ * because reading the text reads registers on hardware. The copy is used for at most 200 ms,
+ * because an older one would not match the queues.
  *
  * Returns NULL with errno if /proc cannot be listed (only if the scope searches /proc).
  */
@@ -92,7 +93,7 @@ const struct snapshot *snapshot_read(struct snapshot_reader *reader,
 /* Returns the GPUs of this machine, as the driver's topology lists them at the first call. *n: their
  * number. Valid until snapshot_close(). */
 const struct topology_gpu *snapshot_gpus(struct snapshot_reader *reader, size_t *n);
-/* Returns the raw text of debugfs kfd/mqds (OBSERVE_MQD) or kfd/hqds (OBSERVE_HQD) of the last
+/* Returns the raw text of debugfs kfd/mqds (OBSERVE_MQD) or kfd/hqds (OBSERVE_HQD) of the latest
  * snapshot, NUL-terminated, or NULL if it was not read. Valid until the next snapshot_read(). */
 const char *snapshot_raw(const struct snapshot_reader *reader, enum observe_source source);
 

@@ -18,7 +18,8 @@
 #include "include/kfdsched.h"
 
 /* Returns true if `pid` is a process of the caller's pid namespace. Returns true also if its
- * namespace may not be read (process of another user), because the process has a pid here. */
+ * namespace may not be read (process of another user), because the process has at least a pid in
+ * the caller's namespace. */
 static bool same_namespace(pid_t pid)
 {
 	uint64_t its = proc_namespace(pid, "pid");
@@ -52,8 +53,8 @@ bool source_daemon_counts_otherwise(const char *path)
 	return peer.pid == 0 || (peer.pid > 0 && !same_namespace(peer.pid));
 }
 
-/* Adds the queue in `json` with the values that the daemon's status and its dump of the shared
- * memory both have. Returns NULL if `json` is no queue. */
+/* Adds the queue in `json` with the values that both parts of the daemon's reply have: its status
+ * and its dump of the shared memory. Returns NULL if `json` is no queue. */
 static struct observe_queue *add(struct observe_list *list, const json_t *json,
 				 enum observe_source source)
 {
@@ -85,9 +86,9 @@ static struct observe_queue *add(struct observe_list *list, const json_t *json,
 	return queue;
 }
 
-/* Sets OBSERVE_SUSPENDED of a queue from the state and level of its process. Only the levels trap
- * and self suspend queues, and compute queues only. During a transition (suspending, resuming) it
- * is not known, so nothing is set. */
+/* Sets OBSERVE_SUSPENDED of a queue from the state and level of its process. Only the levels "trap"
+ * and "self" suspend queues, and only compute queues. During a transition ("suspending",
+ * "resuming") nothing is set, because it is not known whether the queue is suspended. */
 static void set_suspended(struct observe_queue *queue, const json_t *process)
 {
 	const char *state = json_string_value(json_object_get(process, "state"));
@@ -153,9 +154,9 @@ static void read_external(const json_t *root, struct observe_list *daemon)
 	}
 }
 
-/* Sets the faults that the daemon's debug session has seen. Without such faults a queue's faults
- * stay unknown, because the session does not see those from before it, and its last snapshot can be
- * old. */
+/* Sets the faults that the daemon's debug session has seen. If the session has seen none of a
+ * queue, the faults of the queue stay unknown, because the session does not see faults from before
+ * its begin, and its last snapshot can be old. */
 static void read_exceptions(const json_t *process, struct observe_list *daemon)
 {
 	const json_t *entry;
@@ -212,8 +213,8 @@ const json_t *source_daemon_process(const json_t *status, bool otherwise, pid_t 
 	return NULL;
 }
 
-/* Translates a pid of the caller's pid namespace into that of the daemon's. Returns 0 if the daemon
- * does not know the process. */
+/* Translates a pid of the caller's pid namespace into the pid in the daemon's pid namespace.
+ * Returns 0 if the daemon does not know the process. */
 static pid_t number_there(struct kfdsched *queried, pid_t pid)
 {
 	json_t *status = all_processes(queried);

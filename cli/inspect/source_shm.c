@@ -32,8 +32,8 @@
 #define TRIES 10 /* attempts to get a consistent copy while queues are created or destroyed */
 
 /* A process without client shared memory may have any number of fds to search. To limit the cost,
- * the next search starts after PAUSE times the duration of the last one, or after PAUSE_MAX_NS if
- * that is less. */
+ * the next search starts after PAUSE times the duration of the previous search, at the latest after
+ * PAUSE_MAX_NS. */
 #define PAUSE 20u
 #define PAUSE_MAX_NS 1000000000u /* 1 s */
 
@@ -69,9 +69,9 @@ void source_shm_free(struct source_shm *shm)
 	free(shm);
 }
 
-/* Returns true if process `pid` holds the lock on the file. This shows that the file is its own: it
- * also has the files of other processes open, and between fork and exec that of its parent, but
- * without a lock. */
+/* Returns true if process `pid` holds the lock on the file, so that the file is its own shared
+ * memory. A process can have the files of others open, too (between fork and exec that of its
+ * parent), but it holds no lock on them. */
 static bool is_shm_of(int fd, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -3,8 +3,8 @@
  * Reads the queues of a process. Each source has a reader in a file of its own, and the observer
  * queries all sources. Used by snapshot.c and kfdsched top.
  *
- * Each reader adds the queues of the process to *out, which the caller has cleared, with itself as
- * the source of every value. Unless stated otherwise it returns 0, or a negative errno with a
+ * Each reader adds the queues of the process to *out, which the caller has cleared, and sets itself
+ * as the source of every value. Unless stated otherwise it returns 0, or a negative errno with a
  * sentence in `why`; -ENOENT: the source has no data about the process, or does not exist.
  *
  * Threads: any, one at a time for each struct. The structs keep state between samples.
@@ -20,8 +20,8 @@
 #define WHY char why[static OBSERVE_WHY]
 
 /*
- * Queries the daemon for the process. *daemon gets what the daemon knows itself, *shm what it read
- * in the client's shared memory (struct client_shm).
+ * Queries the daemon for the process. *daemon gets what the daemon knows itself, *shm what the
+ * daemon has read in the client's shared memory (struct client_shm).
  *
  * pid: in the caller's pid namespace. socket: NULL: libkfdsched's default. otherwise: the daemon is
  * in another pid namespace (source_daemon_counts_otherwise()). Then the process is first looked up
@@ -70,7 +70,7 @@ void source_sysfs_free(struct source_sysfs *sysfs); /* NULL is allowed */
 int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list *out, WHY);
 
 /*
- * Read debugfs kfd/mqds and kfd/hqds (format: debugfs.h), and keep the last texts.
+ * Read debugfs kfd/mqds and kfd/hqds (format: debugfs.h), and keep the latest texts.
  *
  * source_mqds() adds the queues of one process, without ids. host_pid: pid in the pid namespace
  * that the driver uses; 0: not known, then it reads the text and returns -EXDEV.
@@ -90,7 +90,8 @@ void source_debugfs_renew(struct source_debugfs *debugfs);
 int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
 /* Returns the text of OBSERVE_MQD or OBSERVE_HQD, NUL-terminated, and its length; NULL (and *bytes
- * unchanged) if it was not read since source_debugfs_renew(). Valid until then. */
+ * unchanged) if it was not read since source_debugfs_renew(). The text is valid until the next
+ * source_debugfs_renew(). */
 const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
 				size_t *bytes);
 

@@ -124,8 +124,8 @@ static bool is_placed(const struct verify *v, const struct observe_queue *entry,
 	return false;
 }
 
-/* Places the entries in rows: first those that is_of_row() identifies, then the others, by weaker
- * criteria, in the rows that have no entry of this source yet or in new rows. */
+/* Places the entries in rows. First those for which is_of_row() finds a row. Then the others, by
+ * weaker criteria, in a row that has no entry of this source yet, or in a new row. */
 static void place_all(struct verify *v, const struct observe_list *list, enum observe_source source)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -193,7 +193,7 @@ static void differ_by(struct verify *v, const struct verify_row *row, enum verif
 }
 
 /* Returns true if the source lists every queue of the kind that the row has, so that a missing
- * queue is a difference. Hardware slots do not, because they hold mapped queues only. */
+ * queue is a difference. OBSERVE_HQD does not, because hardware slots hold mapped queues only. */
 static bool must_have(const struct verify_row *row, enum observe_source source)
 {
 	const struct observe_queue *queue = row->queue;
@@ -219,8 +219,8 @@ static void find_missing(struct verify *v, const struct verify_row *row)
 static bool reports(const struct verify_row *row, enum observe_source source,
 		    enum observe_field field)
 {
-	/* Do not compare an entry that is only alike: its type and size are equal by definition,
-	 * and its other values may be of another queue. */
+	/* Do not compare an entry that is only alike: its type and size are equal by the definition
+	 * of VERIFY_ALIKE, and its other values may be of another queue. */
 	return row->reported[source] == VERIFY_REPORTED &&
 	       row->by[source]->field[field].source == source;
 }
@@ -234,9 +234,9 @@ static bool agree(enum observe_field field, uint64_t a, uint64_t b)
 	return a == b;
 }
 
-/* Returns true if the two priorities differ only because level weight holds the process: the shim
- * then sets the lowest priority for its queues in the driver, but reports to the daemon and in its
- * shared memory the priority that the process set. */
+/* Returns true if the two priorities differ only because the process is held at
+ * PROTOCOL_LEVEL_WEIGHT: the shim then sets the lowest priority for its queues in the driver, but
+ * reports to the daemon and in its shared memory the priority that the process set. */
 static bool is_lowered(enum observe_field field, enum observe_source a, enum observe_source b,
 		       uint64_t value_b)
 {

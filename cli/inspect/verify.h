@@ -10,7 +10,7 @@
  * - a value that a source does not report;
  * - a queue that is in no hardware slot now, because it is suspended, evicted or waits for a slot;
  * - the lowest priority in an MQD while the shim reports the priority that the process set: at
- *   level weight the shim holds a process by this lowest priority;
+ *   PROTOCOL_LEVEL_WEIGHT the shim holds a process by this priority;
  * - CU masks, because the shim counts the CUs that were requested, and the driver those that exist;
  * - queues of the render node (DRM), which KFD does not know;
  * - queues of further KFD contexts of the process, which are not in a debug session's snapshot, nor
@@ -72,24 +72,24 @@ struct verify {
 	size_t differences, room;
 	uint32_t witnesses; /* OBSERVE_BIT()s of the independent sources that listed queues */
 	size_t alike;	    /* number of rows with VERIFY_ALIKE in at least one source */
-	size_t lowered;	    /* queues with the lowest priority in the MQD because of level weight */
+	size_t lowered;	    /* queues whose MQD has the lowest priority (PROTOCOL_LEVEL_WEIGHT) */
 };
 
 /*
- * Compares all sources of an observation. *out is zeroed, or from an earlier call; it points into
- * the observation, which must stay unchanged as long as the rows are used.
+ * Compares all sources of an observation. *out is zeroed, or from an earlier call; the rows of *out
+ * point into the observation, which must stay unchanged as long as the rows are used.
  * gpus: topology of this machine; n_gpus can be 0.
  */
 void verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
 		    size_t n_gpus, struct verify *out);
-/* Removes from *now each difference that *before does not have. A difference counts as the same
- * even if its values are not. */
+/* Removes from *now each difference that *before does not have. Differences are compared without
+ * their values. */
 void verify_keep(struct verify *now, const struct verify *before);
 /* Frees the memory of a comparison and zeroes it. */
 void verify_free(struct verify *verify);
 
-/* Returns VERIFY_DIFFER if there is a difference. Without any, returns VERIFY_UNCERTAIN if fewer
- * than two independent sources listed queues, else VERIFY_AGREE. */
+/* Returns VERIFY_DIFFER if there is a difference. If there is none, returns VERIFY_AGREE if at
+ * least two independent sources listed queues, else VERIFY_UNCERTAIN. */
 enum verify_verdict verify_verdict(const struct verify *verify);
 
 /* Writes a difference as a sentence: "queue 3 (GPU 0): ring_bytes is 4 KiB in sysfs, and 8 KiB in

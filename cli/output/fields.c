@@ -140,8 +140,8 @@ static json_t *integer(const struct field *field, bool is_unsigned, int64_t numb
 	const char *text = field->type;
 	size_t length;
 	const struct field_type *type = field_type(&text, &length);
-	/* The minimum of a string type is a length, so do not compare the number with it: an
-	 * address is known unless it is 0. */
+	/* Addresses are integers of a string type. The minimum of a string type is a length, so do
+	 * not compare an address with it. An address is known unless it is 0. */
 	int64_t least = strcmp(type->json, "string") ? type->minimum : 1;
 	bool below = is_unsigned ? least > 0 && (uint64_t)number < (uint64_t)least : number < least;
 
@@ -236,7 +236,8 @@ void render_print(json_t *root, size_t flags)
 
 /* ---- tables ---- */
 
-/* Finds a field by its key, or without a key by its title; "a.b": field b of the object of a. */
+/* Finds a field by its key. A field without a key is found by its title. "a.b" finds field b of the
+ * object of field a. */
 static const struct field *find(const struct field *fields, const char *name, size_t length)
 {
 	const struct field *found = NULL;
@@ -294,7 +295,7 @@ static const char *text_of(char text[FIELD_CELL], const char *key, const char *t
 	return text;
 }
 
-/* Sets *value to the text of the key behind the next '{'. Returns false if it has no value. */
+/* Sets *value to the text of the key behind the next '{'. Returns false if the key has no value. */
 static bool next_value(char text[FIELD_CELL], const char **value, const char *format,
 		       const json_t *object)
 {
@@ -332,7 +333,8 @@ void render_text(FILE *out, const char *format, const json_t *object)
 
 struct column {
 	const struct field *field;
-	/* key of the object in the row that has the value; empty: the row itself has it */
+	/* JSON key of the object in the row that has the value; empty: the row itself has the
+	 * value. */
 	char inside[24];
 };
 

@@ -82,7 +82,8 @@ enum field_kind {
 	FIELD_VALUE,
 	FIELD_OBJECT, /* an object, which `of` describes */
 	FIELD_LIST,   /* an array of such objects */
-	/* An object whose keys are not fixed. Its values are such objects, or have type `type`. */
+	/* An object whose keys are not fixed. Its values are objects with the fields `of`, or have
+	 * type `type`. */
 	FIELD_MAP,
 	FIELD_BASE, /* all keys of another object, at the same level */
 };
@@ -97,7 +98,8 @@ struct field {
 	enum field_kind kind;
 	enum field_storage storage;
 	size_t offset;
-	size_t count, size; /* FIELD_ROWS: offset of the number of structs, bytes of one */
+	/* FIELD_ROWS: offset of the member with the number of structs; size of one struct, bytes. */
+	size_t count, size;
 	/* If not NULL, value() makes the JSON value, and cell() the text of the table cell. */
 	json_t *(*value)(const void *row);
 	const char *(*cell)(char text[FIELD_CELL], const json_t *row);
@@ -172,7 +174,7 @@ void render_print(json_t *root, size_t flags);
 /*
  * Prints an array of objects as a table on `out`. `columns` lists the columns from left to right,
  * separated by ','. A column is named by its key, or by its title if it has no key; "a.b" is key b
- * of the object in key a. '<' in front of it aligns it left. Frees the array.
+ * of the object in key a. '<' in front of the key or title aligns the column left. Frees the array.
  */
 void render_table(const struct field *fields, const char *columns, json_t *rows, FILE *out);
 

@@ -111,8 +111,8 @@ bool analysis_is_setting(enum observe_field field)
 	}
 }
 
-/* Adds the packets that wait in the queue to *packets. Returns false if they are not known: only
- * AQL queues have packets of one size. */
+/* Adds the packets that wait in the queue to *packets. Returns false if their number is not known.
+ * It is known for AQL queues only, because only these have packets of one size. */
 static bool add_packets(const struct observe_queue *queue, uint64_t *packets)
 {
 	if (!observe_known(queue, OBSERVE_BACKLOG_BYTES) || !observe_known(queue, OBSERVE_TYPE) ||
@@ -124,7 +124,8 @@ static bool add_packets(const struct observe_queue *queue, uint64_t *packets)
 
 /* ---- nodes ---- */
 
-/* Returns the node with this gpu_id, which is added if it is new, or NULL if there is no room. */
+/* Returns the node with this gpu_id, which is added if it is new. Returns NULL if there is no
+ * room. */
 static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
 {
 	for (size_t i = 0; i < a->nodes; i++)
@@ -371,7 +372,7 @@ static void take_process(struct analysis *a, const struct recorded_process *seen
 		p->first_seconds = seconds;
 	p->last_seconds = seconds;
 	p->host_pid = seen->host_pid;
-	/* An exec changes the name, so the last name is kept. */
+	/* An exec changes the name, so keep the name of the latest sample. */
 	memcpy(p->comm, seen->comm, sizeof(p->comm));
 	sampling_add(&p->sampling, &seen->queues, seen->source);
 	take_backlog(p, &seen->queues);
@@ -453,7 +454,7 @@ void analysis_add(struct analysis *a, const struct recorded_sample *sample)
 	}
 	keep_counts(a, sums);
 	/* If no source reported queues, the count is not known, and the sample adds no point to the
-	 * curve. If there was no process, it adds a point with 0 queues. */
+	 * curve. If there was no process, the sample adds a point with 0 queues. */
 	if (known > 0 || sample->count == 0)
 		add_point(a, sample->seconds, queues);
 }

@@ -23,20 +23,21 @@
 #include "kfd/gpu_name.h"
 #include "kfd/topology.h"
 
-/* Most points of the curve that shows the queue count over time. When all are used, neighbours are
- * merged in pairs, so that each point then stands for twice as many samples. */
+/* Maximum number of points of the curve that shows the queue count over time. When all are used,
+ * neighbours are merged in pairs, so that each point then stands for twice as many samples. */
 #define ANALYSIS_POINTS 512u
 #define ANALYSIS_PROCESSES 4096u
 #define ANALYSIS_NODES 256u
-#define ANALYSIS_XCCS 16u /* most XCCs of a GPU that are counted one by one */
+#define ANALYSIS_XCCS 16u /* maximum of XCCs of a GPU that are counted one by one */
 
 /*
  * Statistics of a backlog: in each sample of a series, how many packets waited in an AQL queue, or
  * in several queues together.
  *
  * The values are kept in ascending order. When BACKLOG_SAMPLES values are kept, every second one is
- * dropped, and from then on only every second sample is kept; this is repeated each time. The
- * median is that of the values that are kept. All other figures count every sample.
+ * dropped, and from then on only every second sample is kept; this is repeated whenever the limit
+ * is reached again. The median is that of the values that are kept. All other figures count every
+ * sample.
  *
  * The caller zeroes a struct backlog before its first use and frees it by backlog_free(). A
  * function with a const pointer to a backlog accepts NULL, which means a backlog without samples.
@@ -73,7 +74,7 @@ int backlog_compare(const struct backlog *a, const struct backlog *b);
 json_t *backlog_json(const struct backlog *backlog);
 
 struct analysed_queue {
-	struct observe_queue last; /* for each field, the last value that was known */
+	struct observe_queue last; /* for each field, the latest known value */
 	uint32_t changed;	   /* bit N: field N of enum observe_field had several values */
 	struct backlog backlog;	   /* of an AQL queue; owned */
 };
@@ -97,7 +98,7 @@ struct analysed_node {
 	uint32_t gpu_id;
 	struct backlog backlog;	     /* of its AQL queues together; owned */
 	int64_t compute_slots, xccs; /* from the recording's first line; -1: not known */
-	size_t queues, compute;	     /* most queues and most compute queues in one sample */
+	size_t queues, compute;	     /* highest numbers in one sample: all queues, compute queues */
 	/* Values of the sample with the most HQDs. mqds, hqds: sums over all queues. in_xcc[N]:
 	 * compute queues with a slot in XCC N. mapped: compute queues with a slot in any XCC. */
 	uint64_t mqds, hqds;
@@ -135,7 +136,8 @@ struct analysis {
 	size_t names;
 	struct analysed_point point[ANALYSIS_POINTS];
 	size_t points;
-	size_t per_point, in_point; /* samples of a full point; samples in the last point so far */
+	/* Samples that fill a point; samples that the last point has so far. */
+	size_t per_point, in_point;
 	struct analysed_others before, after;
 };
 
@@ -184,7 +186,7 @@ extern const struct field fields_settings_row[], fields_gpu_user_row[]; /* rows 
 
 /*
  * Compares two analyses, of recordings or of running processes: which queues both have, whether
- * queue ids can be predicted from one run to the next, how many packets waited on either side, and
+ * queue ids can be predicted from one run to the next, how many packets waited on each side, and
  * whether both use the same GPUs and fit into their hardware slots.
  *
  * The processes of each side are sorted by pid, and the first is compared with the first, the
@@ -222,7 +224,7 @@ struct compared_process {
 
 struct compared_node {
 	uint32_t gpu_id;
-	size_t a, b;   /* most compute queues in one sample, of each side */
+	size_t a, b;   /* highest number of compute queues in one sample of each side */
 	int64_t slots; /* for compute queues; -1: not known */
 	/* Backlog of all processes together on each side, borrowed from the analyses; NULL: not
 	 * known. */

@@ -91,7 +91,7 @@ static void gpu_users_table(const json_t *begin, const json_t *end)
 	size_t i;
 
 	json_array_foreach(begin, i, process) add_row(rows, process, begin, end);
-	/* A process whose name or role has changed meanwhile has two rows. */
+	/* A process whose name or role has changed between begin and end has two rows. */
 	json_array_foreach(end, i, process)
 	{
 		if (!has(begin, process))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched compare: compares two recordings, two running processes, one of each, or two commands,
- * which it records first. */
+/* kfdsched compare: compares two recordings, two running processes, a recording and a process, or
+ * two commands, which it records first. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -98,8 +98,8 @@ static int inspect(struct side *side, double seconds)
 	return CLI_DONE;
 }
 
-/* Sampling of the sides that are running processes. If both sides are, both are sampled at the same
- * time. */
+/* Sampling of the sides that are running processes. If both sides are running processes, they are
+ * sampled at the same time. */
 struct live_sides {
 	struct side *sides;
 	unsigned long left; /* samples that are still to be taken */
@@ -312,9 +312,9 @@ static void compare_sides(const struct job *job, const struct side *sides)
 	free(c);
 }
 
-/* Reads, samples or records both sides and compares them. Returns the exit code: with two commands
- * that of the first command if it is not 0, else that of the second; if neither failed, the result
- * of the comparison. */
+/* Reads, samples or records both sides and compares them. Returns the exit code. If one of two
+ * commands failed, this is the exit code of that command; if both failed, that of the first.
+ * Otherwise it is the result of the comparison. */
 static int compare(const struct job *job)
 {
 	struct side *sides = allocate(2, sizeof(*sides));

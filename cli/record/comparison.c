@@ -130,8 +130,8 @@ static struct compared_node *node_of(struct comparison *c, const struct analysed
 	return &c->node[c->nodes++];
 }
 
-/* Fills c->node with the nodes of both sides: for each node the most compute queues, the backlog
- * and the hardware slots. */
+/* Fills c->node with the nodes of both sides: for each node the highest number of compute queues,
+ * the backlog and the hardware slots. */
 static void join_nodes(struct comparison *c)
 {
 	for (size_t i = 0; i < c->a->nodes; i++) {

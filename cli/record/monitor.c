@@ -20,7 +20,7 @@
 
 /* Shortest time between lines about samples without a change. */
 #define QUIET_NS UINT64_C(100000000)
-/* Most changes that are listed in the JSON; further ones are only counted. */
+/* Maximum number of changes that are listed in the JSON; further ones are only counted. */
 #define CHANGES_MAX 1000u
 
 struct monitor {
@@ -33,12 +33,12 @@ struct monitor {
 	struct recorder *recorder;
 	json_t *changes; /* with options.json: array of samples that differ from the one before */
 	char whose[16];	 /* pid as text */
-	char why[OBSERVE_WHY];	 /* reason of the last sample in which no source reported queues */
-	int error;		 /* negative errno for the reason in `why` */
-	struct sample_task task; /* begins with the first sample */
-	uint64_t last_ns;	 /* time of the last sample */
-	uint64_t printed_ns;	 /* time of the last line */
-	size_t taken;		 /* samples */
+	char why[OBSERVE_WHY];		   /* latest reason for which no source reported queues */
+	int error;			   /* negative errno for the reason in `why` */
+	struct sample_task task;	   /* begins with the first sample */
+	uint64_t last_ns;		   /* time of the last sample */
+	uint64_t printed_ns;		   /* time of the last line */
+	size_t taken;			   /* samples */
 	enum observe_source source_before; /* of the sample before */
 	bool ended;			   /* the process has ended */
 	bool has_failed;		   /* the recording could not be written */
@@ -76,7 +76,7 @@ static void print_count(const struct sampling *s)
 	putchar(')');
 }
 
-/* Prints one line with time, number and ids of the queues in the last sample. */
+/* Prints one line with time, number and ids of the queues in the latest sample. */
 static void print_queues(const struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
@@ -117,8 +117,8 @@ static json_t *keys_json(const uint64_t *keys, size_t count)
 	return list;
 }
 
-/* Appends the change in the last sample to m->changes: its time, number of queues, and the ids that
- * are new or gone. */
+/* Appends the change in the latest sample to m->changes: its time, number of queues, and the ids
+ * that are new or gone. */
 static void keep_change(struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
@@ -130,8 +130,8 @@ static void keep_change(struct monitor *m)
 				      "gone", keys_json(s->gone, s->gone_count)));
 }
 
-/* Prints the last sample, and keeps its changes for the JSON. Samples without a change are printed
- * at most once per QUIET_NS. */
+/* Prints the latest sample, and keeps the changes in it for the JSON. Samples without a change are
+ * printed at most once per QUIET_NS. */
 static void print_sample(struct monitor *m)
 {
 	bool has_changed = m->sampling.changed || m->taken == 1 ||
@@ -279,8 +279,8 @@ static void release(struct monitor *m)
 	free(m);
 }
 
-/* Prints an error: no source reported queues. Returns CLI_IMPOSSIBLE if only permissions were
- * missing, else CLI_FAILED. */
+/* Prints an error: no source reported queues. Returns CLI_IMPOSSIBLE if missing permissions were
+ * the only cause, else CLI_FAILED. */
 static int has_no_source(struct monitor *m)
 {
 	int error = m->error;

@@ -25,8 +25,8 @@
 #include "kfd/device.h"
 
 #define PROCESSES 1024u
-/* Longest wait after the command has ended until the driver no longer lists its processes, because
- * the driver notices the end of a process late. */
+/* Maximum time from the end of the command until the driver no longer lists its processes. The
+ * driver notices the end of a process late. */
 #define GONE_NS UINT64_C(2000000000)
 
 struct session {
@@ -194,8 +194,8 @@ static void follow(struct session *s)
 	child_output_wait(&s->output, UINT64_MAX);
 }
 
-/* Waits until the driver lists no process that has ended, but at most GONE_NS, so that the final
- * sample has no stale processes. */
+/* Waits until the driver no longer lists a process that has ended, but at most GONE_NS, so that the
+ * final sample has no stale processes. */
 static void wait_until_gone(const struct session *s)
 {
 	uint64_t end = clock_ns() + GONE_NS;

@@ -29,7 +29,7 @@ struct record_options {
 	const char *prefix;    /* of the lines on stderr: "kfdsched record" */
 	char **command;	       /* argv, ends with NULL */
 	double interval_us;    /* between samples */
-	unsigned long samples; /* most samples; after these only the command's end is awaited */
+	unsigned long samples; /* maximum; after these only the command's end is awaited */
 	bool to_stderr;	       /* the command's stdout is shown on stderr */
 	bool temporary;	       /* the caller removes `dir`, so the last message does not name it */
 	bool json;	       /* print an object at the end (docs/reference/recordings.md) */
@@ -86,10 +86,10 @@ void monitor_open(const struct cli_command *cmd, const struct monitor_options *o
  * Writes and reads a recording: a directory with samples of the queues of processes, and with the
  * debugfs texts of each sample (docs/reference/recordings.md, Recordings).
  *
- * Each line of the index is written at once, after the files that the line names. If the writer is
- * killed, the recording can therefore be read up to the last complete line. A directory that is
- * read can come from anywhere, so the reader trusts nothing in it: every value is checked, symbolic
- * links are not followed, and memory is bounded by the longest line, which is limited.
+ * Each line of the index is written without delay, after the files that the line names. If the
+ * writer is killed, the recording can therefore be read up to the last complete line. A directory
+ * that is read can come from anywhere, so the reader trusts nothing in it: every value is checked,
+ * symbolic links are not followed, and memory is bounded by the longest line, which is limited.
  *
  * Threads: one at a time for each recorder and recording. Errors: a negative errno, with an
  * explanation in `why` where a function takes it.
@@ -190,8 +190,9 @@ json_t *recording_nodes(struct snapshot_reader *reader);
 /*
  * Returns the processes that use a GPU now, in the form in which a recording stores them at its
  * begin and its end: an array of {"pid", "comm", "role"}, sorted by pid, with at most
- * RECORDED_USERS entries. The role is that of the daemon at `socket`; null if no daemon replies or
- * if it does not know the process. Returns JSON null if the processes cannot be listed.
+ * RECORDED_USERS entries. The role is the one that the daemon at `socket` reports for the process;
+ * null if no daemon replies or if the daemon does not know the process. Returns JSON null if the
+ * processes cannot be listed.
  */
 #define RECORDED_USERS 1024
 json_t *gpu_users_now(const char *socket);

@@ -15,7 +15,7 @@
 #include "common/allocate.h"
 #include "common/json_util.h"
 
-/* The last raw text of one debugfs file. A new file is written only when the text has changed. */
+/* The latest raw text of one debugfs file. A new file is written only when the text has changed. */
 struct raw {
 	const char *kind;
 	char *text;

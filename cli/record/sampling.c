@@ -85,7 +85,8 @@ static void keep(struct observe_value *known, const struct observe_value *value)
 }
 
 /* Updates the statistics `known` of a queue from its entry `queue` in this sample. If the node,
- * type or ring has changed, the id now belongs to another queue, which is counted. */
+ * type or ring has changed, the id now belongs to another queue; known->another counts how
+ * often. */
 static void see(struct sampling *s, struct sampled_queue *known, const struct observe_queue *queue)
 {
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
@@ -202,8 +203,9 @@ void sampling_add(struct sampling *s, const struct observe_list *list, enum obse
 	 * Their entries then stay as they are. */
 	if (names)
 		take_in(s, named);
-	/* The fingerprint is compared only if the number of queues without an id is the same, so
-	 * that a change of the source alone does not count as a change of the queues. */
+	/* The fingerprint is of the queues without an id, and the source decides which these are.
+	 * So it is compared only if their number is the same. Then a change of the source alone
+	 * does not count as a change of the queues. */
 	s->changed = !first && (count != s->now || s->came_count > 0 || s->gone_count > 0 ||
 				(unnamed == s->now_unnamed && fingerprint != s->fingerprint));
 	s->changes += s->changed;
@@ -304,7 +306,8 @@ void sampling_ids(const struct sampling *s, FILE *out)
 	free(keys);
 }
 
-/* Prints the names of the sources. If there are several, each with its number of samples. */
+/* Prints the names of the sources. If there are several, prints behind each the number of its
+ * samples. */
 static void print_sources(const struct sampling *s, FILE *out)
 {
 	unsigned different = 0;

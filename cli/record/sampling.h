@@ -20,9 +20,9 @@
 #include "cli/output/fields.h"
 #include "kfd/gpu_name.h"
 
-/* Most different queues (context and id) that are tracked one by one over all samples. Further
- * queues count only in the number of queues of each sample. A process has at most 1024 queues at a
- * time. */
+/* Maximum number of different queues (context and id) that are tracked one by one over all samples.
+ * Further queues count only in the number of queues of each sample. A process has at most 1024
+ * queues at a time. */
 #define SAMPLING_QUEUES 16384u
 
 struct sampled_queue {
@@ -34,7 +34,7 @@ struct sampled_queue {
 	size_t came; /* samples with the id that follow a sample without it */
 	/* Samples in which the id belonged to another queue than before. */
 	size_t another;
-	bool here; /* present in the last sample that had ids */
+	bool here; /* present in the latest sample that had ids */
 };
 
 struct sampling {
@@ -46,17 +46,17 @@ struct sampling {
 	uint64_t total;
 	size_t changes; /* samples that differ from the one before */
 	size_t by_source[OBSERVE_SOURCES];
-	size_t unkept; /* entries that exceeded SAMPLING_QUEUES and were not tracked */
+	size_t unkept; /* entries of queues beyond SAMPLING_QUEUES, which were not tracked */
 
 	struct sampled_queue *queue; /* ordered by context, then id */
 	size_t count, room;
 
-	/* The last sample. */
+	/* The latest sample. */
 	size_t now;			 /* number of queues */
 	size_t now_unnamed;		 /* number of queues without an id */
 	enum observe_source last_source; /* OBSERVE_NO_SOURCE: no source knew the queues */
 	uint64_t fingerprint;		 /* sum of the hashes of the queues without an id */
-	/* Changes in the last sample, as sorted SAMPLING_KEYs. came: queues that are new. gone:
+	/* Changes in the latest sample, as sorted SAMPLING_KEYs. came: queues that are new. gone:
 	 * queues that were only in the sample before. */
 	uint64_t *came, *gone;
 	size_t came_count, gone_count;
@@ -95,7 +95,7 @@ enum sampling_verdict sampling_verdict(const struct sampling *sampling);
 /* Prints sorted SAMPLING_KEYs as ranges: "0-3,7", or "0-3,7, context 1: 0-1" if there are
  * several contexts. */
 void sampling_ranges(const uint64_t *keys, size_t count, FILE *out);
-/* Prints the ids of the last sample as ranges; nothing if no queue had an id. */
+/* Prints the ids of the latest sample as ranges; nothing if no queue had an id. */
 void sampling_ids(const struct sampling *sampling, FILE *out);
 /* Prints one line with the number of queues, the stability and the sources: "queues: 24 in each of
  * 7 samples, stable; source sysfs". */
@@ -107,7 +107,8 @@ void sampling_table(const struct sampling *sampling, const struct gpu_name *gpus
 		    FILE *out);
 /* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json). */
 json_t *sampling_json(const struct sampling *sampling);
-/* JSON fields: of the statistics with the queues, of the statistics without them, of a queue. */
+/* JSON fields, in this order: of the statistics with the queues, of the statistics without them, of
+ * a queue. */
 extern const struct field fields_sampled[], fields_sampled_basics[], fields_sampled_queue[];
 /* Writes one sentence for the user to `text`: what the statistics mean for preemption. `whose`: the
  * pid or name by which a kfdsched command would name the process. Returns `text`. */

@@ -19,9 +19,9 @@
 #define INTERVAL_MIN_US 10e3
 #define PATTERN 256
 #define COMMAND 120	 /* longest command in a line, in bytes */
-#define LINES_AT_MOST 8u /* most lines about processes that use a GPU already */
-/* Most processes that are monitored at the same time. One of the SAMPLE_TASKS tasks is the search
- * for new processes. */
+#define LINES_AT_MOST 8u /* maximum of lines about processes that use a GPU already */
+/* Maximum number of processes that are monitored at the same time. One of the SAMPLE_TASKS tasks is
+ * the search for new processes. */
 #define MONITORS (SAMPLE_TASKS - 1)
 
 /* A process that is not new, because it was found before. */
@@ -199,8 +199,9 @@ static int inspect(struct watch_state *w)
 
 /* ---- main loop ---- */
 
-/* Searches once, at each interval until the timeout. Ends the search after an error, or when the
- * process that --pid names has ended. Without --all, follow() ends it at the first new process. */
+/* Called at each interval until the timeout; searches once per call. Ends the search after an
+ * error, or when the process that --pid names has ended. Without --all, follow() ends the search at
+ * the first new process. */
 static void search(void *context)
 {
 	struct watch_state *w = context;

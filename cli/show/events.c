@@ -60,8 +60,8 @@ static bool listed(const json_t *gpus, const struct gpu_name *name)
 	return false;
 }
 
-/* Adds the key "gpus" with the names of the GPUs whose gpu_ids the event has. Adds nothing if it
- * has no gpu_id. */
+/* Adds the key "gpus" with the names of the GPUs whose gpu_ids the event has. Adds nothing if the
+ * event has no gpu_id. */
 static void add_gpus(json_t *event)
 {
 	static const char *const keys[] = {"gpu_id", "cause_gpu_id"};

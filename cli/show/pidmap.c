@@ -32,7 +32,7 @@ static json_t *process_json(const struct snapshot_process *process)
 }
 
 /* Sets container_pid of the row: the pid in each pid namespace below that of kfdsched, "17", or "17
- * > 1" for nested namespaces. Does nothing if there is none. */
+ * > 1" for nested namespaces. Does nothing if there is no such namespace. */
 static void set_inside(json_t *row, const struct process_identity *identity)
 {
 	char text[PROCESS_NAMESPACES * 16] = "";

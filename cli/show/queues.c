@@ -133,7 +133,8 @@ static void print_json(const struct snapshot *snapshot)
 		     JSON_INDENT(2));
 }
 
-/* Columns of the table. With --addresses, the columns of addresses are between the two parts. */
+/* Columns of the table. With --addresses, the columns of addresses are between COLUMNS and
+ * LAST_COLUMNS. */
 #define COLUMNS                                                                                    \
 	"pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,queue_priority,CUS,"       \
 	"ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"

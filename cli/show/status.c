@@ -68,8 +68,8 @@ static json_t *time_row(const json_t *process)
 }
 
 /* Prints a table of the time shares of all processes that have been suspended at least once. Adds a
- * note about the columns of kfdsched colocate that are not available here, and in which columns
- * their times are included. */
+ * note about the columns of kfdsched colocate that are missing here. It says which columns of the
+ * table include their times. */
 static void print_times(const json_t *processes)
 {
 	json_t *rows = json_array();
@@ -122,8 +122,9 @@ static void print_status(const json_t *status)
 /* ---- status PID --dump: everything that the daemon knows of one process ---- */
 
 /* Prints what is known of one process: its values in the daemon, its debug sessions, the last
- * command of the daemon to hold or release it (hold_cmd in the client's shared memory), and the
- * number of calls that a suspension would block (destroying a queue, disabling the runtime). */
+ * command of the daemon to hold it (keep its work off the GPU) or to release it (hold_cmd in the
+ * client's shared memory), and the number of calls that a suspension would block (destroying a
+ * queue, disabling the runtime). */
 static void print_dumped(const json_t *process, const json_t *shm)
 {
 	const json_t *hold_cmd = json_object_get(shm, "hold_cmd");
@@ -211,9 +212,9 @@ static void dump_print(const json_t *dump)
 
 /* ---- command ---- */
 
-/* Removes all processes from `status` except `pid`, a number of this pid namespace. Returns
- * CLI_GO_ON. If `status` does not have that process, frees `status`, writes a line to stderr and
- * returns the exit code. */
+/* Removes all processes from `status` except the one whose pid in this pid namespace is `pid`.
+ * Returns CLI_GO_ON. If `status` does not have that process, frees `status`, writes a line to
+ * stderr and returns the exit code. */
 static int keep_process(json_t *status, const char *socket, int pid)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);

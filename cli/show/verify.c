@@ -207,9 +207,9 @@ static const char *why_cell(char text[FIELD_CELL], const json_t *source)
 	return json_string_value(json_object_get(source, "reason")) ?: "";
 }
 
-/* Writes the number of descriptors or slots of a queue. Appends "~" if they match the queue only by
- * node, engine and ring size. Returns `none` if the source does not list the queue, "-" if it has
- * no data, and "yes" if it lists the queue without a number. */
+/* Writes the number of MQDs or hardware slots of a queue. Appends "~" if they match the queue only
+ * by node, engine and ring size. Returns `none` if the source does not list the queue, "-" if the
+ * source has no data, and "yes" if the source lists the queue without a number. */
 static const char *dumped(char text[FIELD_CELL], const json_t *queue, const char *source,
 			  const char *key, const char *none)
 {
@@ -291,8 +291,8 @@ static void print_tables(const struct verified *v, const json_t *root)
 
 /* ---- verdict ---- */
 
-/* Prints the compute queues that are in no hardware slot, with a possible reason. They are no
- * difference, but explain why slots are missing. */
+/* Prints the compute queues that are in no hardware slot, with a possible reason. They do not count
+ * as differences, but explain why slots are missing. */
 static void print_idle(const struct verified *v)
 {
 	for (size_t i = 0; i < v->verify.rows; i++) {

@@ -39,7 +39,7 @@ struct cli_command {
 /* Prints the command's help on stdout. Returns CLI_DONE. */
 int cli_help(const struct cli_command *cmd);
 /* Prints one line on stdout. Characters that a terminal would interpret or hide become '?', because
- * names in the text are chosen by other users. The functions below do the same. */
+ * names in the text are chosen by other users. The functions below replace such characters, too. */
 void cli_print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line on stderr: what is wrong with the arguments, and the usage. Returns
  * CLI_USAGE. */
@@ -52,7 +52,8 @@ int cli_failed(const struct cli_command *cmd, const char *fmt, ...)
 #define CLI_SESSION_DANGER                                                                         \
 	"on a real GPU a busy runtime has crashed when a debug session was opened"
 /* Prints one line on stderr about the danger of a debug session on process `pid`, before the
- * session is opened. Prints nothing without /dev/kfd, where no session can be opened. */
+ * session is opened. Prints nothing if there is no /dev/kfd, because then no session can be
+ * opened. */
 void cli_warn_session(const struct cli_command *cmd, int pid);
 
 /* Returns the exit code for `status`, which waitpid(2) has filled; 128 + N if signal N ended
@@ -74,14 +75,14 @@ int cli_close_output(const struct cli_command *cmd, const char *path, FILE *file
  * ../lib (libraries of an installed kfdsched). Returns 0, or -ENOENT if it is in neither. */
 int cli_beside(const char *name, char path[PATH_MAX]);
 /* Finds a program as cli_beside() does. `shim`: the program is libkfdshim.so, whose path must not
- * contain a blank or colon, because LD_PRELOAD cannot contain it then. Returns CLI_DONE, or
+ * contain a blank or colon, because these separate the paths in LD_PRELOAD. Returns CLI_DONE, or
  * CLI_FAILED after one line on stderr. */
 int cli_need(const struct cli_command *cmd, const char *name, bool shim, char path[PATH_MAX]);
 /*
  * Returns the LD_PRELOAD setting for a program that is to be started, in the form for putenv(3):
  * "LD_PRELOAD=", then `shim` (from cli_need(); NULL: nothing), then the libraries in LD_PRELOAD of
- * this process, except libkfdshim.so. Without any library it is "LD_PRELOAD", which removes the
- * variable. The caller frees it.
+ * this process, except libkfdshim.so. If there is no library, the result is "LD_PRELOAD", which
+ * removes the variable. The caller frees it.
  */
 char *cli_preload(const char *shim);
 /* Returns the directory for temporary files. */

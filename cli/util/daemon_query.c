@@ -16,9 +16,9 @@ const char *query_socket(void)
 	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
 }
 
-/* Queries the daemon's state: of process `pid`, of all processes if `pid` is 0, or, if `summary` is
- * true, of all processes in brief. Prints one line after an error, unless `cmd` is NULL. Returns 0
- * or a negative errno. */
+/* Queries the daemon's state of process `pid`. `pid` 0: of all processes. `summary` true: of all
+ * processes, in brief. Prints one line after an error, unless `cmd` is NULL. Returns 0 or a
+ * negative errno. */
 static int query(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 		 json_t **out)
 {

@@ -32,8 +32,8 @@ int query_daemon(const char *socket, int pid, json_t **out);
 int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, bool summary,
 			json_t **out);
 /* Returns the pid that process `pid` has in the daemon's pid namespace, which can differ from that
- * of the caller. Returns 0 if no daemon replies, or if the daemon does not know the process. If it
- * knows the process, commands act on it only through the daemon. */
+ * of the caller. Returns 0 if no daemon replies, or if the daemon does not know the process. If the
+ * daemon knows the process, commands act on the process only through the daemon. */
 int daemon_query_number(const char *socket, int pid);
 
 #endif

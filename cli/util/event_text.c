@@ -15,7 +15,7 @@
 #define PRIORITY "[priority {priority}|no priority]"
 #define BY "[, requested by process {by_pid} of user {by_uid}]"
 
-/* Name of a kind or reason, and its text in the format of render_text(). */
+/* Name of a kind of event or of a reason, and the text for it in the format of render_text(). */
 struct event_format {
 	const char *name, *text;
 };

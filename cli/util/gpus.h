@@ -24,8 +24,8 @@ const char *gpus_short(char text[static GPU_NAME_SHORT], uint32_t gpu_id);
 /* Returns the gpu_id of the GPU that `word` names: a gpu_id, an index, a PCI address or a render
  * node (gpu_name_find()). Returns 0 if no GPU or several GPUs match. */
 uint32_t gpus_find(const char *word);
-/* Return the text of a table cell about the GPU whose id the row has as "gpu_id": its index, its
- * long name, or its short name; "-" if that is not known. */
+/* Return the text of a table cell: the index, the long name or the short name of the GPU whose id
+ * is "gpu_id" in the row; "-" if that is not known. */
 const char *gpus_index_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_name_cell(char text[FIELD_CELL], const json_t *row);
 const char *gpus_short_cell(char text[FIELD_CELL], const json_t *row);

@@ -15,7 +15,7 @@
 #include "common/parse.h"
 
 #define OPTIONS 16    /* limit of the entries of a command, with --help */
-#define LONG_ONLY 256 /* result of getopt_long() for options[0]; letters are below */
+#define LONG_ONLY 256 /* result of getopt_long() for options[0]; letters are smaller */
 #define HELP (LONG_ONLY + OPTIONS)
 #define CHOICES 128 /* size of the text that lists all choices */
 

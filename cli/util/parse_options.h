@@ -34,7 +34,7 @@ struct option_number {
 
 struct cli_option {
 	/* Of an option: its long name without the dashes; NULL: the option has a letter only. Of a
-	 * word: what the message calls it if it is missing ("no PID"). */
+	 * word (positional argument): what the message calls it if it is missing ("no PID"). */
 	const char *name;
 	char letter; /* short option; 0: none */
 	enum {
@@ -53,16 +53,16 @@ struct cli_option {
 	} value;
 	bool word;     /* a positional argument, not an option */
 	bool optional; /* of a word: it can be left out */
-	/* Completes the error message: "--NAME takes ..., not '...'"; of a word: "'...' is not a
-	 * valid ...". */
+	/* Completes the error message. Of an option: "--NAME takes ..., not '...'". Of a word:
+	 * "'...' is not a valid ...". */
 	const char *takes;
 	double least, most;
 	const char *const *choices; /* ends with NULL */
 	unsigned is;		    /* value that VALUE_IS stores */
 	/* Value if the option is given without one; NULL: a value is required. */
 	const char *without;
-	/* If `without` is set: the value can also be the next argument, unless that begins with '-'
-	 * and is not "-" alone. Only for a command that has no positional arguments. */
+	/* If `without` is set: the next argument is also accepted as the value, if it is "-" or
+	 * does not begin with '-'. Only for a command that has no positional arguments. */
 	bool apart;
 	/* Parses `text` into *out. Returns 0, or a negative errno if the text is not valid. */
 	int (*read)(const char *text, void *out);
@@ -110,8 +110,8 @@ struct cli_option {
 
 /* Options and words that several commands have. */
 #define OPTION_JSON(INTO) .name = "json", .into.flag = (INTO)
-/* Option --json [FILE]: the JSON is written to FILE. Without FILE *INTO is "-", and the JSON is
- * written to stdout, as in all other commands. */
+/* Option --json [FILE]: the JSON is written to FILE. If FILE is missing, *INTO is "-" and the JSON
+ * is written to stdout, as in all other commands. */
 #define OPTION_JSON_FILE(INTO)                                                                     \
 	.name = "json", .value = VALUE_TEXT, .into.text = (INTO), .without = "-", .apart = true
 #define OPTION_SOCKET(INTO) .name = "socket", .value = VALUE_SOCKET, .into.text = (INTO)

@@ -40,7 +40,7 @@ void sample_task_take(struct sample_task *task)
 	task->over |= task->next++ == task->last;
 }
 
-/* Ends a task. loop->code keeps the first exit code that is not CLI_DONE. */
+/* Ends a task. loop->code keeps the first exit code other than CLI_DONE. */
 static void end(struct sample_loop *loop, struct sample_task *task)
 {
 	int code = task->end ? task->end(task->context) : CLI_DONE;

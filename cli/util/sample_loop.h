@@ -39,13 +39,13 @@ struct sample_loop {
 	 * stop_sleep_until(). */
 	bool (*wait)(void *context, uint64_t until_ns);
 	void *context; /* of wait() */
-	int code;      /* first exit code of a task that is not CLI_DONE */
+	int code; /* first exit code other than CLI_DONE that a task returned; CLI_DONE: none */
 };
 
-/* Initializes a task that has no last slot, and whose first sample is due now. */
+/* Initializes a task that takes samples without limit, the first of them now. */
 void sample_task_begin(struct sample_task *task, double interval_us, void (*sample)(void *context),
 		       void *context);
-/* Takes a sample now, and sets task->next to the next slot. */
+/* Takes a sample now, and sets task->next to the next slot (period of one interval). */
 void sample_task_take(struct sample_task *task);
 /* Takes the samples that are due, and waits for the next ones, until no task is left or wait()
  * returns true. Then ends the tasks that are left. Returns loop->code. */

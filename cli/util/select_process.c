@@ -98,8 +98,8 @@ int select_needs_list(const struct cli_command *cmd, const char *socket)
 }
 
 /* Reports that no container matches `container`. If the names of containers could not be queried,
- * also reports why, because a container can then have this name nevertheless. Returns
- * CLI_FAILED. */
+ * also reports why, because a container whose name is not known may be the one that was meant.
+ * Returns CLI_FAILED. */
 static int no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names)
 {
@@ -185,8 +185,8 @@ int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_
 		return cli_failed(cmd, "process %d: %s", (int)pid,
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
 	code = select_process(cmd, pid, &identity);
-	/* `identity` was read by pid. It is that of the process of the pidfd only if this process
-	 * is still alive now. */
+	/* `identity` was read by pid, which may have been reused since the pidfd was opened. It is
+	 * that of the process of the pidfd only if this process is still alive now. */
 	if (code == CLI_GO_ON && identity.state == 'Z')
 		code = cli_failed(cmd,
 				  "process %d (%s): its first thread, which would be traced, has "

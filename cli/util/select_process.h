@@ -40,7 +40,7 @@ int select_container(const struct cli_command *cmd, struct snapshot_reader *read
 		     struct snapshot *out);
 
 /* Reports on stderr that no source has listed a queue of the process, with the reason of each
- * source from the daemon to `last`. */
+ * source from OBSERVE_DAEMON to `last`. */
 void select_no_queues(const struct cli_command *cmd, const struct process_identity *identity,
 		      const struct observation *seen, enum observe_source last);
 
@@ -48,8 +48,8 @@ void select_no_queues(const struct cli_command *cmd, const struct process_identi
  * if the engine is not known, "-" without a container. Returns `text`. */
 #define SELECTED_TEXT 192
 const char *selected_container(char text[static SELECTED_TEXT], const struct container *container);
-/* Writes the command line, cut to `length` bytes with "..." at the end, or, if the process has
- * none, its name in brackets. Returns `text`. */
+/* Writes the command line of the process, cut to `length` bytes with "..." at the end. If the
+ * process has none, writes its name in brackets. Returns `text`. */
 const char *selected_command(char text[static SELECTED_TEXT],
 			     const struct process_identity *identity, size_t length);
 
@@ -71,8 +71,8 @@ int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_
 void target_close(struct target_process *target);
 /* Returns true as soon as the process begins to release its resources at its end. From then on, the
  * driver ends the debug sessions on it (kfd_process_notifier_release), and kfdschedd ends the
- * leases on it (holds that control requests have placed). The pidfd alone reports the end only
- * later. */
+ * leases on it (holds that control requests have placed). The pidfd reports the end later than this
+ * function. */
 bool target_has_ended(const struct target_process *target);
 
 #endif

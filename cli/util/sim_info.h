@@ -4,7 +4,8 @@
  * scale, costs of operations, and how many operations there were since the simulation began and how
  * long they took.
  *
- * Units as in the file: costs in model time, doorbell delay in wall time. Threads: none.
+ * Units as in the file: costs in model time (that of the simulated GPU), doorbell delay in wall
+ * time. Threads: none.
  */
 #ifndef KFDSHIM_CLI_UTIL_SIM_INFO_H
 #define KFDSHIM_CLI_UTIL_SIM_INFO_H
@@ -16,12 +17,12 @@
 
 /* If this file does not exist, the GPU is real. */
 #define SIMULATION_PATH "/sys/class/kfd/kfd/simulation.json"
-/* Longest delay until a change of a value is in the file. */
+/* Longest time until the file shows a change of a value. */
 #define SIMULATION_LAG_MS 100
 
 struct simulation {
 	char profile[64];
-	char kernel[32]; /* kernel release whose rules apply; can be empty */
+	char kernel[32]; /* kernel release whose driver is simulated; can be empty */
 	double time_scale;
 	bool is_virtual; /* kfdsim --virtual: times are independent of the machine */
 	double update_us;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A child with child_spec.sync is synchronized as follows: it gets --sync-fd R:W, writes one byte
- * to W when it is ready, and waits until it can read one from R (child_go()). If W is closed
- * without a byte, the child is not ready and never will be.
+ * to W when it is ready, and waits until it can read a byte from R, which child_go() writes. If W
+ * is closed without a byte, the child is not ready and never will be.
  */
 #include "cli/util/subprocess.h"
 
@@ -133,7 +133,7 @@ struct subprocess *process_group_start(struct process_group *children,
 static void repeat(struct subprocess *child)
 {
 	/* Programs begin their messages with their own name, which is also the last word of
-	 * child->name. Print it once. */
+	 * child->name. Print the name only once. */
 	const char *program = strrchr(child->name, ' ');
 	size_t length = program ? strlen(++program) : 0;
 	size_t skip = 0;
@@ -205,7 +205,8 @@ int process_group_pump(struct process_group *children, int timeout_ms)
 	struct signalfd_siginfo info;
 	int ready;
 
-	/* poll() ignores entries whose fd is -1: closed pipes, and children that are not there. */
+	/* poll() ignores entries whose fd is -1: closed pipes, and entries of children->list that
+	 * are not used. */
 	fds[0] = (struct pollfd){.fd = children->signals, .events = POLLIN};
 	for (unsigned i = 0; i < CHILDREN; i++) {
 		struct subprocess *child = &children->list[i];
@@ -418,9 +419,9 @@ bool child_output_wait(struct child_output *s, uint64_t until_ns)
 	return true;
 }
 
-/* Waits until all processes of the killed group are gone. Before that, they would be counted as
- * processes that outlive the command. The time is limited, because zombies count as members, and an
- * init process that reaps no children keeps them for ever. */
+/* Waits until all processes of the killed group are gone, because a process that is still there
+ * would be counted as one that outlives the command. The time is limited, because zombies count as
+ * members, and an init process that reaps no children keeps them for ever. */
 static void wait_for_group(const struct child_output *s)
 {
 	uint64_t end = clock_ns() + COMMAND_DIE_NS;

@@ -2,15 +2,15 @@
 /*
  * Starts the child processes of one measurement, forwards their messages, and ends them.
  *
- * No child outlives the parent: each is a process group of its own, gets a signal from the kernel
- * when the parent dies, and is ended by its process id.
+ * No child outlives the parent: each child leads its own group of setpgid(2), gets a signal from
+ * the kernel when the parent dies, and is ended by its process id.
  *
- * While a process group (a set of children that end together) is open, SIGINT, SIGTERM, SIGHUP and
- * SIGCHLD are blocked and read in process_group_pump(). So an interrupted measurement is cleaned up
- * by the same code as a failed one. SIGPIPE is ignored from process_group_open() on.
+ * While a struct process_group (a set of children that end together) is open, SIGINT, SIGTERM,
+ * SIGHUP and SIGCHLD are blocked and read in process_group_pump(). So an interrupted measurement is
+ * cleaned up by the same code as a failed one. SIGPIPE is ignored from process_group_open() on.
  *
- * One process group at a time. Threads: none. Errors: a negative errno; -EINTR: a signal (SIGINT,
- * SIGTERM, SIGHUP) stops the measurement.
+ * One struct process_group at a time. Threads: none. Errors: a negative errno; -EINTR: a signal
+ * (SIGINT, SIGTERM, SIGHUP) stops the measurement.
  */
 #ifndef KFDSHIM_CLI_UTIL_SUBPROCESS_H
 #define KFDSHIM_CLI_UTIL_SUBPROCESS_H
@@ -24,17 +24,18 @@
 #include "common/child.h"
 #include "common/nodes.h"
 
-/* Most children at a time: a process on each GPU, or two sets of clients and a daemon. */
+/* Maximum number of children at a time: a process on each GPU, or two sets of clients and a
+ * daemon. */
 #define CHILDREN (GPU_NODES_MAX + 1)
 
 struct subprocess {
 	char name[48]; /* prefix of its lines on stderr */
 	pid_t pid;
 	bool ended;
-	int status;	 /* from waitpid(2); valid once ended */
-	int talk;	 /* pipe from its stderr; -1: closed */
-	int ready;	 /* pipe on which it reports that it is ready; -1: none, or done */
-	int go;		 /* pipe by which child_go() starts its work; -1: none, or done */
+	int status; /* from waitpid(2); valid once ended */
+	int talk;   /* pipe from its stderr; -1: closed */
+	int ready;  /* pipe on which the child reports that it is ready; -1: none, or closed */
+	int go;	    /* pipe by which child_go() makes the child start work; -1: none, or closed */
 	bool is_ready;	 /* it has written its byte */
 	char line[1024]; /* incomplete line of its stderr */
 	size_t used;	 /* bytes in `line` */
@@ -57,7 +58,7 @@ struct child_spec {
 	int death_signal;		/* signal from the kernel when the parent dies */
 };
 
-/* Opens the process group: blocks the signals and makes `children` empty. Returns 0 or an error. */
+/* Opens *children: blocks the signals and makes `children` empty. Returns 0 or an error. */
 int process_group_open(struct process_group *children);
 /* Starts a child. spec->name is copied. Returns the child, valid until process_group_empty(), or
  * NULL with errno (EMFILE: there are already CHILDREN children). */
@@ -96,7 +97,7 @@ void process_group_close(struct process_group *children);
 struct child_stream {
 	int from; /* read end of the command's pipe; -1: closed */
 	int file; /* fd of the file with a copy of the output; -1: closed, or a write failed */
-	int to;	  /* output is forwarded to this fd; -1: a write failed; not closed here */
+	int to;	  /* fd to which output is forwarded, closed by its owner; -1: a write failed */
 };
 
 struct child_output {
@@ -119,11 +120,12 @@ int child_output_start(struct child_output *output, char *const *argv, int stdou
  * stop_requested() is true; false at the time `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no
  * limit). */
 bool child_output_wait(struct child_output *output, uint64_t until_ns);
-/* Sends SIGTERM to the process group, and SIGKILL when the command has ended or after five seconds.
- * Returns when the whole group is gone, or two seconds after the end of the command. */
+/* Sends SIGTERM to the process group. Sends SIGKILL as soon as the command has ended, but at the
+ * latest after five seconds. Waits until the whole group is gone, but not longer than two seconds
+ * after the end of the command. */
 void child_output_stop(struct child_output *output);
-/* Called once the command has ended: reads what is left in the pipes, and closes the files and
- * all other fds. */
+/* Called once the command has ended: reads what is left in the pipes, and closes the files and all
+ * other fds of *output. */
 void child_output_finish(struct child_output *output);
 
 /* Finds the descendants of process `root` in /proc: its children, their children, and so on. A
