@@ -5,7 +5,7 @@
 
 #include "cli/docgen/docgen.h"
 
-#define OBJECTS 256 /* most objects of all schemas */
+#define OBJECTS 256 /* maximum of objects in all schemas */
 
 /* Objects to print, each as a schema or as a section of json.md. Those that are printed already
  * stay in the list. */

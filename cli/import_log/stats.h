@@ -33,7 +33,7 @@ struct log_stats_process {
 	 * packets than were counted. */
 	bool apart;
 	uint64_t seen[HIPLOG_KINDS];	  /* lines of each enum hiplog_kind */
-	uint64_t pool[HIPLOG_POOL_SIZES]; /* from the last HIPLOG_POOL line, if there is any */
+	uint64_t pool[HIPLOG_POOL_SIZES]; /* values of the last HIPLOG_POOL line, if any */
 };
 
 struct log_stats_thread {

@@ -77,8 +77,8 @@ int debugfs_hqds(const struct debugfs_copy *text, struct observe_list *out,
 struct lines {
 	const char *next, *end; /* rest of the text */
 	const char *at;		/* current line, without its newline */
-	size_t length;		/* of the current line, bytes */
-	size_t number;		/* of the current line, from 1 */
+	size_t length;		/* length of the current line, bytes */
+	size_t number;		/* number of the current line, from 1 */
 	bool cut;		/* the text ends in the current line, without a newline */
 };
 

@@ -25,7 +25,7 @@ struct ratio {
 	uint32_t idle;	 /* compute queues in no slot: suspended, evicted, or waiting for a slot */
 	uint32_t torn;	 /* compute queues in slots of some XCCs, but not of all */
 	uint32_t least, most;		 /* fewest and most HQDs of a mapped compute queue */
-	uint64_t mqds, hqds;		 /* of all compute queues */
+	uint64_t mqds, hqds;		 /* MQDs and HQDs of all compute queues */
 	bool mqds_known, hqds_known;	 /* true: known for every compute queue */
 	uint32_t sdma_queues, sdma_hqds; /* SDMA and XGMI queues, and their HQDs */
 };

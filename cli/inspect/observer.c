@@ -17,9 +17,9 @@ struct observer {
 	pid_t pid;
 	struct observe_context *context;
 	bool there;	  /* the process existed at observer_open() */
-	uint64_t started; /* its start time (common/proc.h), to detect a reused pid */
+	uint64_t started; /* start of the process (common/proc.h), to detect a reused pid */
 	int pidfd;	  /* pidfd; detects a reused pid faster than `started`; -1: not available */
-	pid_t host_pid;	  /* its pid in the pid namespace that the driver uses; 0: not known */
+	pid_t host_pid;	  /* pid in the pid namespace that the driver uses; 0: not known */
 	struct source_shm *shm;
 	struct source_sysfs *sysfs;
 };

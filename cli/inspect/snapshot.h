@@ -65,7 +65,7 @@ struct snapshot_request {
 	/* OBSERVE_BIT()s of the sources to query for queues; 0: none, only identities are read. */
 	unsigned sources;
 	/* Read only the list of the queues: id, context, gpu_id, type and ring size. It comes from
-	 * the first of `sources` that has data (in the order daemon, shm, trap, sysfs, debugfs).
+	 * the first of `sources` that has data (in the order OBSERVE_DAEMON, SHM, TRAP, SYSFS, MQD).
 	 * This is fast enough for a thousand reads a second, because the sysfs files of a queue are
 	 * read again only if the directory of its id is new. */
 	bool ids_only;

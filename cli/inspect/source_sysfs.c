@@ -25,7 +25,7 @@ struct sysfs_process {
 
 struct source_sysfs {
 	pid_t pid;				  /* process whose directory is open; 0: none */
-	DIR *directory;				  /* its directory `queues`; NULL: not open */
+	DIR *directory;				  /* directory `queues` of `pid`; NULL: not open */
 	struct sysfs_process known[SYSFS_QUEUES]; /* cache, by queue id */
 };
 

@@ -10,7 +10,7 @@
  * - a value that a source does not report;
  * - a queue that is in no hardware slot now, because it is suspended, evicted or waits for a slot;
  * - the lowest priority in an MQD while the shim reports the priority that the process set: at
- *   PROTOCOL_LEVEL_WEIGHT the shim holds a process by this priority;
+ *   PROTOCOL_LEVEL_WEIGHT the shim lowers the priority to hold a process back;
  * - CU masks, because the shim counts the CUs that were requested, and the driver those that exist;
  * - queues of the render node (DRM), which KFD does not know;
  * - queues of further KFD contexts of the process, which are not in a debug session's snapshot, nor

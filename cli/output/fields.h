@@ -58,7 +58,7 @@ void table_print(struct table *table, FILE *out);
 /* ---- fields ---- */
 
 #define FIELD_CELL 256	 /* bytes of the text of a cell */
-#define FIELD_COLUMNS 32 /* most columns of a table */
+#define FIELD_COLUMNS 32 /* maximum of columns of a table */
 
 /* How the row, the struct that is rendered, stores the value. */
 enum field_storage {
@@ -85,7 +85,7 @@ enum field_kind {
 	/* An object whose keys are not fixed. Its values are objects with the fields `of`, or have
 	 * type `type`. */
 	FIELD_MAP,
-	FIELD_BASE, /* all keys of another object, at the same level */
+	FIELD_BASE, /* all keys of another object, added to those of this one */
 };
 
 /* One value of an object. An object is an array of these: its first entry holds the name and the
@@ -156,9 +156,9 @@ struct field {
  * its values are objects with the fields of o. */
 #define MAP_OF(k, ty, d) {FIELD_TEXTS(k, NULL, ty, d), .kind = FIELD_MAP},
 #define MAP_OF_OBJECTS(k, o, d) {FIELD_PART(k, "", o, d, FIELD_MAP)},
-/* Adds all keys of object o at the same level. BASE: the caller of render_json() adds their values.
- * The other macros take the values from the row itself (BASE_SELF), from its struct m (BASE_AT), or
- * from the struct to which its pointer m points (BASE_BEHIND). */
+/* Adds all keys of object o to the keys of this object. BASE: the caller of render_json() adds
+ * their values. The other macros take the values from the row itself (BASE_SELF), from its struct m
+ * (BASE_AT), or from the struct to which its pointer m points (BASE_BEHIND). */
 #define BASE(o) {.of = fields_##o, .kind = FIELD_BASE},
 #define BASE_SELF(o) {.of = fields_##o, .kind = FIELD_BASE, .storage = FIELD_STRUCT},
 #define BASE_AT(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_STRUCT, m)},
@@ -182,8 +182,8 @@ void render_table(const struct field *fields, const char *columns, json_t *rows,
 struct field_type {
 	const char *name;
 	const char *json;	  /* "integer", "number", "string", "boolean" */
-	int64_t minimum, maximum; /* of a number, or of the length of a text */
-	const char *pattern;	  /* of a text; NULL: any */
+	int64_t minimum, maximum; /* limits of a number, or of the length of a text */
+	const char *pattern;	  /* pattern that a text matches; NULL: any text */
 };
 extern const struct field_type field_types[]; /* the last has no name */
 /* Returns the type that *text, the `type` of a field, names; NULL if *text is a choice of words

@@ -75,7 +75,7 @@ int backlog_compare(const struct backlog *a, const struct backlog *b)
 
 /* ---- a recording ---- */
 
-#define PACKET_BYTES 64u /* of an AQL packet */
+#define PACKET_BYTES 64u /* size of an AQL packet */
 
 void analysis_free(struct analysis *a)
 {
@@ -181,7 +181,7 @@ struct queue_sums {
 	uint64_t mqds, hqds;
 	size_t in_xcc[ANALYSIS_XCCS];
 	bool known;
-	uint64_t packets;   /* that wait in AQL queues */
+	uint64_t packets;   /* packets that wait in AQL queues */
 	bool packets_known; /* `packets` is known for at least one queue */
 };
 

@@ -225,7 +225,7 @@ struct compared_process {
 struct compared_node {
 	uint32_t gpu_id;
 	size_t a, b;   /* highest number of compute queues in one sample of each side */
-	int64_t slots; /* for compute queues; -1: not known */
+	int64_t slots; /* hardware slots for compute queues; -1: not known */
 	/* Backlog of all processes together on each side, borrowed from the analyses; NULL: not
 	 * known. */
 	const struct backlog *a_backlog, *b_backlog;
@@ -260,7 +260,7 @@ struct side {
 	const char *dir;       /* directory of the recording; NULL: the side is a process */
 	int exit_code, signal; /* of the recorded command; -1: none, or not known */
 	struct process_identity process; /* pid 0: the side is a recording */
-	struct snapshot_reader *reader;	 /* of the process */
+	struct snapshot_reader *reader;	 /* reads the process */
 	struct analysis analysis;
 };
 

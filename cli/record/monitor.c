@@ -39,7 +39,7 @@ struct monitor {
 	uint64_t last_ns;		   /* time of the last sample */
 	uint64_t printed_ns;		   /* time of the last line */
 	size_t taken;			   /* samples */
-	enum observe_source source_before; /* of the sample before */
+	enum observe_source source_before; /* source of the sample before */
 	bool ended;			   /* the process has ended */
 	bool has_failed;		   /* the recording could not be written */
 };
@@ -410,7 +410,7 @@ static int end(void *context)
 #define FOR_MAX_US (7 * 86400e6)
 #define INTERVAL_MIN_US 100.0
 #define INTERVAL_MAX_US 86400e6
-#define TRAP_MIN_US 100e3 /* shortest interval of source trap: each sample interrupts the GPUs */
+#define TRAP_MIN_US 100e3 /* shortest interval of OBSERVE_TRAP: each sample interrupts the GPUs */
 
 static int run(int argc, char **argv)
 {

@@ -25,8 +25,8 @@
 /* All pointers are borrowed. */
 struct record_options {
 	const char *dir;       /* directory to record into; is created, or must be empty */
-	const char *socket;    /* of the daemon */
-	const char *prefix;    /* of the lines on stderr: "kfdsched record" */
+	const char *socket;    /* path of the daemon's socket */
+	const char *prefix;    /* prefix of the lines on stderr: "kfdsched record" */
 	char **command;	       /* argv, ends with NULL */
 	double interval_us;    /* between samples */
 	unsigned long samples; /* maximum; after these only the command's end is awaited */
@@ -57,7 +57,7 @@ struct monitor_options {
 	double seconds;	    /* duration; 0: until the process ends or a signal to stop arrives */
 	double interval_us; /* between samples; > 0 */
 	unsigned sources;   /* mask of OBSERVE_BIT(); 0: chosen to suit the interval */
-	const char *socket; /* of the daemon; NULL: query_socket() */
+	const char *socket; /* path of the daemon's socket; NULL: query_socket() */
 	const char *record; /* directory for a recording; NULL: nothing is recorded */
 	bool json;	    /* print only one object at the end, no line per sample */
 	bool one_line;	    /* print that object on one line */

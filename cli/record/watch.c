@@ -44,7 +44,7 @@ struct watch_state {
 	struct known_process *known;
 	size_t known_count, known_room;
 	size_t found;
-	struct sample_task search; /* for new processes */
+	struct sample_task search; /* searches for new processes */
 	struct sample_loop loop;
 };
 

@@ -52,7 +52,7 @@ struct cli_option {
 		VALUE_READ,   /* any text that `read` accepts */
 	} value;
 	bool word;     /* a positional argument, not an option */
-	bool optional; /* of a word: it can be left out */
+	bool optional; /* the word can be left out */
 	/* Completes the error message. Of an option: "--NAME takes ..., not '...'". Of a word:
 	 * "'...' is not a valid ...". */
 	const char *takes;

@@ -12,7 +12,7 @@
 #include "common/allocate.h"
 #include "common/parse.h"
 
-#define MOST_BYTES (1u << 20) /* most bytes that read_whole() returns */
+#define MOST_BYTES (1u << 20) /* maximum of bytes that read_whole() returns */
 
 /* Opens the file whose path results from the printf format and its arguments. Returns NULL with
  * errno on error. */

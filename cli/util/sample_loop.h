@@ -29,7 +29,7 @@ struct sample_task {
 	/* Called once, when the task is over or the loop ends. Returns an exit code. NULL: the exit
 	 * code is CLI_DONE. */
 	int (*end)(void *context);
-	void *context; /* of both functions */
+	void *context; /* argument of both functions */
 };
 
 struct sample_loop {
@@ -38,7 +38,7 @@ struct sample_loop {
 	/* Waits until `until_ns`; may return earlier. Returns true if the loop is to end. NULL:
 	 * stop_sleep_until(). */
 	bool (*wait)(void *context, uint64_t until_ns);
-	void *context; /* of wait() */
+	void *context; /* argument of wait() */
 	int code; /* first exit code other than CLI_DONE that a task returned; CLI_DONE: none */
 };
 

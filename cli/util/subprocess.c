@@ -477,7 +477,7 @@ void child_output_finish(struct child_output *s)
 
 /* ---- the processes of the command ---- */
 
-#define PROCESSES 65536u /* most processes that are read from /proc */
+#define PROCESSES 65536u /* maximum of processes that are read from /proc */
 
 struct proc_entry {
 	pid_t pid, parent;
