@@ -13,6 +13,7 @@
 #ifndef KFDSHIM_COMMON_PROC_FILE_H
 #define KFDSHIM_COMMON_PROC_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>

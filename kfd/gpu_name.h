@@ -10,6 +10,7 @@
 #ifndef KFDSHIM_KFD_GPU_NAME_H
 #define KFDSHIM_KFD_GPU_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

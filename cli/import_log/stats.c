@@ -200,9 +200,9 @@ static bool fits(const struct log_stats_queue *queue, const struct hiplog_record
 	       (!(record->has & HIPLOG_HAS_RING) || !queue->ring || queue->ring == record->ring);
 }
 
-/* Returns the index of the queue that the line is about; NONE if the line names no queue; NOWHERE
- * if the table has no room. Adds the queue if it is new. A line about a creation is always about a
- * new queue, because addresses are used again after a queue is gone. */
+/* Returns the index of the queue that the line is about. Returns NONE if the line names no queue,
+ * and NOWHERE if the table has no room. Adds the queue if it is new. A line about a creation is
+ * always about a new queue, because addresses are used again after a queue is gone. */
 static uint32_t queue_of(struct log_stats *stats, uint32_t process,
 			 const struct hiplog_record *record)
 {

@@ -49,8 +49,8 @@ struct log_stats_thread {
 
 struct log_stats_queue {
 	uint32_t process; /* index in log_stats.process */
-	/* Addresses; 0: not in the log. unresolved: the log does not show whether it is the
-	 * hsa_queue_t or the ring. */
+	/* Addresses of the queue; 0: not in the log. unresolved: the log does not show whether this
+	 * address is that of the hsa_queue_t or of the ring. */
 	uint64_t hsa_queue, ring, unresolved;
 	unsigned has; /* HIPLOG_HAS_* bits: which of the fields hsa_id to cooperative are valid */
 	uint64_t hsa_id, ring_packets, priority, references;

@@ -63,7 +63,8 @@ int source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY)
 int source_trap(pid_t pid, struct observe_list *out, WHY);
 
 /* Reads the driver's list of the queues of a process in sysfs, with a cache between samples.
- * host_pid: pid in the pid namespace that the driver uses; 0: not known, then it returns -EXDEV. */
+ * host_pid: pid in the pid namespace that the driver uses; 0: not known, so that it returns
+ * -EXDEV. */
 struct source_sysfs;
 struct source_sysfs *source_sysfs_new(void);
 void source_sysfs_free(struct source_sysfs *sysfs); /* NULL is allowed */
@@ -110,7 +111,7 @@ void observe_none_active(struct observe_list *list);
 
 /* State that all observers of a snapshot reader share. */
 struct observe_context {
-	const char *socket; /* the daemon's; NULL: libkfdsched's default */
+	const char *socket; /* path of the daemon's socket; NULL: libkfdsched's default */
 	/* other_daemon: the daemon is in another pid namespace; valid if daemon_checked. */
 	bool daemon_checked, other_daemon;
 	struct source_debugfs *debugfs;

@@ -65,8 +65,8 @@ double backlog_share(const struct backlog *backlog);
  * two in the middle. Returns 0 without samples. */
 double backlog_median(const struct backlog *backlog);
 /* Compares two backlogs by their median, then by the share of samples with a packet, then by their
- * maximum. Returns a number below 0 if `a` is the smaller one, 0 if they are equal, else one above
- * 0. */
+ * maximum. Returns a number below 0 if `a` is smaller, 0 if they are equal, and a number above 0 if
+ * `b` is smaller. */
 int backlog_compare(const struct backlog *a, const struct backlog *b);
 /* Returns {"samples", "waiting_ratio", "median_packets", "max_packets"}
  * (docs/reference/recordings.md, kfdsched compare --json), or null if the backlog was not known in

@@ -258,9 +258,8 @@ static void print_ratio(const struct analysis *a, size_t first, json_t *list)
 			    where, least, most);
 }
 
-/* Adds sentences about hardware slots: for each different ratio of HQDs to queues, one sentence
- * that covers all nodes with this ratio; then one for each node with more compute queues than
- * slots. */
+/* Adds sentences about hardware slots. First one for each ratio of HQDs to queues, about all nodes
+ * with this ratio. Then one for each node with more compute queues than slots. */
 static void print_mapping(const struct analysis *a, json_t *list)
 {
 	bool any = false;

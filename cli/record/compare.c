@@ -135,8 +135,8 @@ static int watch(const struct job *job, struct side *sides)
 
 /* ---- a recording or a process ---- */
 
-/* Opens one side of the comparison: reads a recording, or prepares to sample a process. `word`: a
- * pid, or the directory of a recording; a directory whose name is a number has to be written with a
+/* Opens one side of the comparison: reads a recording, or prepares to sample a process. `word` is a
+ * pid or the directory of a recording. A directory whose name is a number has to be written with a
  * slash (./4711). Returns CLI_DONE; or CLI_FAILED or CLI_USAGE, after one line on stderr. */
 static int take_side(const char *word, const char *socket, struct side *side)
 {

@@ -167,8 +167,8 @@ static void record(struct monitor *m, const struct snapshot_process *process)
 	cli_failed(m->cmd, "%s; the samples recorded before are kept", why);
 }
 
-/* Returns a snapshot of the process. For a recording it contains everything that the sources have,
- * else only the ids of the queues, which are cheap to read. */
+/* Returns a snapshot of the process. For a recording, the snapshot contains everything that the
+ * sources have. Otherwise it contains only the ids of the queues, which are cheap to read. */
 static const struct snapshot_process *inspect(struct monitor *m)
 {
 	const struct snapshot_request request = {
@@ -229,9 +229,9 @@ static bool sysfs_knows(const struct monitor *m)
 	return snapshot_read(m->reader, &request)->processes[0]->seen.listed != 0;
 }
 
-/* Returns the mask of the sources to read: options->sources if that is not 0, else the sources that
- * suit the interval. A recording also gets debugfs and the memory of the process, because only
- * these have some of the data. */
+/* Returns the mask of the sources to read: options->sources or, if that is 0, the sources that suit
+ * the interval. A recording also gets debugfs and the memory of the process, because only these
+ * have some of the data. */
 static unsigned sources_of(const struct monitor *m)
 {
 	const struct monitor_options *options = &m->options;

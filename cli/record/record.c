@@ -83,9 +83,9 @@ static size_t append_processes(const struct snapshot *snapshot, json_t *out)
 	return queues;
 }
 
-/* Takes one sample and records it as one of phase `phase`. The sample has the command's processes
- * if `own` is true, else all processes that use a GPU. After a write error s->has_failed is set,
- * and no more samples are taken. */
+/* Takes one sample and records it as one of phase `phase`. If `own` is true, the sample has the
+ * command's processes. Otherwise it has all processes that use a GPU. After a write error
+ * s->has_failed is set, and no more samples are taken. */
 static void sample(struct session *s, const char *phase, bool own)
 {
 	json_t *processes = json_array();

@@ -39,9 +39,11 @@ struct record_options {
  * Takes a baseline sample, runs the command, takes samples while it runs, and takes a final sample
  * when its processes are gone. Installs the signal handlers of interrupt.h.
  *
- * Returns the exit code: that of the command; CLI_DONE after a signal to stop (interrupt.h);
- * CLI_FAILED, after a line on stderr, if the command could not be started or the recording is not
- * complete.
+ * Returns
+ * - the exit code of the command;
+ * - CLI_DONE after a signal to stop (interrupt.h);
+ * - CLI_FAILED, after a line on stderr, if the command could not be started or the recording is not
+ *   complete.
  */
 int record_command(const struct record_options *options);
 

@@ -16,7 +16,7 @@
 const char *query_socket(void);
 /*
  * Queries the daemon's state as JSON (docs/reference/status.md). `pid`: a process, by its pid in
- * the daemon's pid namespace (daemon_query_number()); then the reply has all that the daemon knows
+ * the daemon's pid namespace (daemon_query_number()). The reply then has all that the daemon knows
  * about this process. `pid` 0: the state of all clients.
  * Returns 0 with *out set, or with *out NULL
  *   -ENOENT, -ECONNREFUSED  there is no daemon at `socket`

@@ -63,9 +63,10 @@ struct target_process {
 	char name[sizeof(((struct process_identity *)0)->comm)]; /* control characters replaced */
 };
 
-/* Opens the process `pid`. Returns CLI_GO_ON, after which the caller has to call target_close(); or
- * CLI_FAILED after one line on stderr if there is no such process, or if it is a thread, a kernel
- * thread, a zombie, or a process whose first thread has ended (a tracer needs the first thread). */
+/* Opens the process `pid`. Returns CLI_GO_ON, after which the caller has to call target_close().
+ * Returns CLI_FAILED after one line on stderr if there is no such process, or if it is a thread, a
+ * kernel thread, a zombie, or a process whose first thread has ended (a tracer needs the first
+ * thread). */
 int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_process *out);
 /* Closes the pidfd. */
 void target_close(struct target_process *target);

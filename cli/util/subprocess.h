@@ -117,7 +117,7 @@ struct child_output {
 int child_output_start(struct child_output *output, char *const *argv, int stdout_file,
 		       int stderr_file, int stdout_to, int stderr_to);
 /* Copies output and reaps children. Returns true as soon as the command has ended or
- * stop_requested() is true; false at the time `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no
+ * stop_requested() is true. Returns false at the time `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no
  * limit). */
 bool child_output_wait(struct child_output *output, uint64_t until_ns);
 /* Sends SIGTERM to the process group. Sends SIGKILL as soon as the command has ended, but at the
