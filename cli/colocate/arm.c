@@ -39,8 +39,8 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		      .level = "self",
 		      .level_setting = "self",
 		      .beyond = "without waking the agents of the offline processes"},
-	/* Level gate suspends no queue. While threads wait at the gate, kfdsim therefore counts the
-	 * GPU as idle and not as held. */
+	/* Level "gate" suspends no queue: the threads wait before they submit. kfdsim counts that
+	 * time as idle and not as held. */
 	[ARM_GATE] = {.name = "gate",
 		      .daemon = true,
 		      .level = "gate",
@@ -48,7 +48,8 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		      .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER |
 				 1u << TIME_IDLE_HELD | 1u << TIME_OWN_GAPS,
 		      .beyond = "without the work that offline has submitted"},
-	/* These shares are unknown, because only a daemon reports its hold-over time. */
+	/* TIME_DETECTION and TIME_HOLD_OVER are not known separately, because only a daemon reports
+	 * the hold-over time. */
 	[ARM_PEERS] = {.name = "peers",
 		       .preempts = true,
 		       .level = "self",
@@ -94,7 +95,8 @@ int arm_pause_ms(const struct arm_setup *setup, unsigned ms)
 	return rc;
 }
 
-/* Reads the costs that the simulation has charged so far. Does nothing on hardware. */
+/* Reads the totals of the costs (saves, restores, doorbell delays) that kfdsim has counted so far.
+ * Does nothing on hardware. */
 static int read_simulation(const struct colocation *run, struct simulation *out)
 {
 	int rc;
@@ -107,8 +109,8 @@ static int read_simulation(const struct colocation *run, struct simulation *out)
 	return rc;
 }
 
-/* Reads how the GPU's time was spent so far, as seen from the offline clients. On hardware only
- * the daemon's hold-over time is known. Without an offline client nothing is read. */
+/* Reads how the GPU's time was spent so far, and which part of it the offline clients have used. On
+ * hardware only the daemon's hold-over time is known. Without an offline client nothing is read. */
 static void read_time(const struct window *window, const struct colocation *run,
 		      struct time_reading *out)
 {
@@ -161,7 +163,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 static int run_window(struct window *window, const struct colocation *run)
 {
 	uint64_t start = clock_ns(), span = (uint64_t)(run->seconds * 1e9);
-	/* In a short window, the readings are a quarter of the window away from its ends. */
+	/* The GPU's time is read TIME_BEGIN_NS after the start and TIME_END_NS before the end, but
+	 * in a short window a quarter of its length after the start and before the end. */
 	const uint64_t until[] = {start + least(TIME_BEGIN_NS, span / 4),
 				  start + span - least(TIME_END_NS, span / 4), start + span};
 	int rc = arm_go(window);
@@ -174,8 +177,8 @@ static int run_window(struct window *window, const struct colocation *run)
 	return rc;
 }
 
-/* Adds to `run` what the daemon has counted between two readings. Leaves out the durations of holds
- * by level gate, which are no driver calls. */
+/* Adds to `run` what the daemon has counted between two readings. Leaves out the durations of
+ * suspends in ARM_GATE, which are no driver calls. */
 static void take_totals(struct arm_totals *before, struct arm_totals *after, enum arm arm,
 			struct colocation *run)
 {
@@ -227,7 +230,7 @@ static int measure(struct window *window, struct colocation *run)
 		time_forget(&stats->time, arm_kinds[window->arm].unknown);
 	}
 	if (rc == 0 && run->simulated) {
-		/* Only what was charged during the window counts. */
+		/* Subtract the costs from before the window. */
 		simulation_subtract(&after, &before);
 		result_charge(run, window->arm, &after);
 	}
@@ -237,8 +240,8 @@ static int measure(struct window *window, struct colocation *run)
 	return rc;
 }
 
-/* Starts the clients that were added to the window, measures them and ends them. `name`: of the
- * window, for messages. */
+/* Starts the clients that were added to the window, measures them and ends them. `name`: name of
+ * the window, for messages. */
 static int run_clients(struct window *window, const char *name, struct colocation *run)
 {
 	int rc;
@@ -252,8 +255,8 @@ static int run_clients(struct window *window, const char *name, struct colocatio
 	return rc;
 }
 
-/* Measures one window for each online client, and one for all offline clients together with the
- * first seed. */
+/* Measures one window for each online client. With the first seed also measures one window of all
+ * offline clients together. */
 static int run_alone(struct window *window, struct colocation *run)
 {
 	unsigned online = run->online_clients.count;
@@ -272,7 +275,8 @@ static int run_alone(struct window *window, struct colocation *run)
 	return run_clients(window, "alone (offline)", run);
 }
 
-/* Measures all clients in one window, with a private daemon if the arm has one. */
+/* Measures all clients in one window, with a private daemon if the arm has one
+ * (arm_kind.daemon). */
 static int run_together(struct window *window, struct colocation *run)
 {
 	char socket[PATH_MAX];
@@ -291,14 +295,14 @@ static int run_together(struct window *window, struct colocation *run)
 	return rc;
 }
 
-/* Combines the results of each client into those of all clients. In arm alone the request times
+/* Combines the results of each client into those of all clients. In ARM_ALONE the request times
  * move from the window to `run`; in the other arms arm_run() frees them. */
 static void take_all(struct window *window, struct colocation *run)
 {
 	struct arm_stats *stats = &run->arms[window->arm];
 
 	result_all_online(run, window->requests, stats);
-	/* In arm alone the offline clients run with the first seed only. */
+	/* In ARM_ALONE the offline clients run with the first seed only. */
 	if (window->arm != ARM_ALONE || window->setup->seed == 1)
 		result_all_offline(run, stats);
 	if (window->arm == ARM_ALONE) {
@@ -308,7 +312,8 @@ static void take_all(struct window *window, struct colocation *run)
 	}
 }
 
-/* Prints which arm begins and how many windows it has, if there is no live progress line. */
+/* Prints which arm (configuration to compare) begins and how many windows it has, if there is no
+ * live progress line. */
 static void print_arm(const struct arm_setup *setup, enum arm arm, const struct colocation *run)
 {
 	unsigned windows = arm == ARM_ALONE ? setup->online->count + (setup->seed == 1) : 1;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs one arm of a colocate experiment with one seed: starts its processes, measures its window or
- * windows, reads the results of the processes, the simulation and the daemon, and ends the
- * processes.
+ * Runs one arm (a configuration that is measured, enum arm) of a colocate experiment with one seed:
+ * starts its processes, measures its window or windows, reads the results of the processes, the
+ * simulation and the daemon, and ends the processes.
  *
  * alone   each online client by itself, one window each; then all offline clients together in
  *         one window; nothing is preloaded
  * shared  all clients in one window; nothing is preloaded
  * trap    all clients in one window, with libkfdshim.so and a private kfdschedd; offline clients
  *         with the same group form one gang (they are suspended and resumed together)
- * self, gate  as trap, but at these levels
+ * self, gate  as trap, but the offline clients have level "self" or "gate" (how they are held back)
  * peers   all clients in one window, with libkfdshim.so in a directory of their own, and no daemon
  *
- * The offline clients alone have no arrivals, so that their result is the same with every seed:
- * they run with the first seed only.
+ * A seed only changes the arrivals. In ARM_ALONE the window of the offline clients has none, so
+ * it is measured with the first seed only.
  *
  * A measured window begins when every client has reported that it is ready (kfdreplay --sync-fd),
  * so that neither start-up nor registration is measured.
  *
  * Threads: none. Errors: a negative errno, after a message was printed. -EINTR: a signal stopped
- * the run. -EOPNOTSUPP: a child exited with 77, because it is not possible here. Any other errno:
- * the run failed.
+ * the run. -EOPNOTSUPP: a child exited with 77: its work is not possible on this machine. Any
+ * other errno: the run failed.
  */
 #ifndef KFDSHIM_CLI_COLOCATE_ARM_H
 #define KFDSHIM_CLI_COLOCATE_ARM_H
@@ -29,8 +29,8 @@
 #include "cli/util/command.h"
 #include "cli/util/subprocess.h"
 
-/* Directory in which the shims of the arm "peers" (ARM_PEERS, no daemon) find each other. They create
- * it in $XDG_RUNTIME_DIR, which the arm sets to arm_setup.directory. */
+/* Directory in which the shims of ARM_PEERS, which has no daemon, find each other. They create it
+ * in $XDG_RUNTIME_DIR, which the arm sets to arm_setup.directory. */
 #define ARM_PEERS_DIR "kfdshim"
 
 /* Arguments of arm_run(), all borrowed from the caller until it returns. */
@@ -50,8 +50,8 @@ struct arm_setup {
 };
 
 /*
- * Runs the arm and ends all of its processes, also after an error. Fills out->arms[arm]; the arm
- * "alone" also fills out->requests[seed - 1], which the caller frees. Adds the window's delays and
+ * Runs the arm and ends all of its processes, also after an error. Fills out->arms[arm], and for
+ * ARM_ALONE out->requests[seed - 1], which the caller frees. Adds the window's delays and
  * the durations of the daemon's calls to out->doorbell, suspend and resume.
  * Returns 0 or an error as in the header of this file.
  */
@@ -78,7 +78,7 @@ struct arm_totals {
 struct arm_client {
 	char name[24]; /* "online"; with several of a kind "online1", "online2" */
 	bool open; /* true: online, with arrivals (open loop); false: offline, as fast as it can */
-	unsigned index; /* among the clients of its kind, from 0 */
+	unsigned index; /* index among the online or the offline clients, from 0 */
 	const char *trace, *group;
 	struct subprocess *child; /* owned by the process group; NULL until it is started */
 };
@@ -119,18 +119,18 @@ int arm_go(const struct window *window);
 /* Waits until the clients have ended, up to 60 s each, and stores their results per client in
  * run->arms and window->requests. */
 int arm_set_stats(struct window *window, struct colocation *run);
-/* Returns true if the shims of all clients use the arm's directory. Otherwise writes into `reason`
- * which client's shim does not. */
+/* Returns true if the shims of all clients use the directory of ARM_PEERS. Otherwise writes into
+ * `reason` which client's shim does not. */
 bool arm_peers_met(const struct window *window, char *reason, size_t size);
 
 /* ---- arm_daemon.c ---- */
 
 /* Starts kfdschedd on window->socket and waits up to 10 s until it replies. */
 int arm_start_daemon(const struct window *window, double time_scale);
-/* Waits up to 5 s until the daemon knows all clients and has each offline client at the arm's
- * level, or in arm peers until the clients can find each other. If that does not happen, a message
- * is printed and 0 is returned all the same, because that is a result of the experiment and not an
- * error. Sets *level to the arm's level if the daemon confirms it. */
+/* Waits up to 5 s until the daemon knows all clients and reports the arm's level for each offline
+ * client; in ARM_PEERS, which has no daemon, until the clients can find each other. If that does
+ * not happen, prints a message and returns 0 all the same, because that is a result of the
+ * experiment and not an error. Sets *level to the arm's level if the daemon reports it. */
 int arm_wait_registered(const struct window *window, const char **level);
 /* Queries the daemon's totals. */
 int arm_query_totals(const struct window *window, struct arm_totals *out);

@@ -45,9 +45,9 @@ unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS
 	return n;
 }
 
-/* Returns true if kfdreplay has to record the time of each request of the client: in arm alone,
- * from which the possible gain is computed (result.h), and with several online clients,
- * whose percentiles are taken over the requests of all. */
+/* Returns true if kfdreplay has to record the time of each request of the client:
+ * - in ARM_ALONE, because the possible gain is computed from these times (result.h);
+ * - with several online clients, because their percentiles are those of all requests together. */
 static bool keeps_times(const struct window *window, const struct arm_client *client)
 {
 	return client->open && (window->arm == ARM_ALONE || window->setup->online->count > 1);
@@ -62,8 +62,8 @@ static void output_path(const struct window *window, const struct arm_client *cl
 }
 
 /* Starts the client's kfdreplay. In an arm with the shim the client gets the shim, its priority,
- * group and level, and the socket (in arm peers no daemon listens there); in the other arms it
- * inherits nothing that could schedule it. */
+ * group and level, and the socket (in ARM_PEERS no daemon listens there). In the other arms it
+ * inherits none of the variables by which a client is scheduled. */
 static int spawn(const struct window *window, struct arm_client *client, const char *const *argv)
 {
 	const struct arm_setup *setup = window->setup;
@@ -260,7 +260,8 @@ int arm_set_stats(struct window *window, struct colocation *run)
 
 /* ---- clients without a daemon, detected by the files of their shims (shim/links/peers.h) ---- */
 
-/* Returns true if the directory has the shared memory of process `pid`, "PID-START.lane". */
+/* Returns true if the directory has the file "PID-START.lane", the shared memory of process
+ * `pid`. */
 static bool has_shm(DIR *directory, pid_t pid)
 {
 	struct dirent *entry;

@@ -14,9 +14,9 @@
 
 #define DAEMON_MS 10000	   /* until kfdschedd replies */
 #define REGISTERED_MS 5000 /* until all clients can be scheduled */
-/* The daemon's default of slow_suspend_us, wall time at time scale 1. Suspends at another time
- * scale take longer by that factor, so the limit is scaled as well: the daemon stops suspending a
- * process of which three suspends in a row were slower than the limit. */
+/* The daemon's default of slow_suspend_us, wall time at time scale 1. The daemon stops suspending a
+ * process after three suspends in a row that were slower than this limit. At time scale s a suspend
+ * takes 1/s times as long in wall time, so the limit is divided by s. */
 #define SLOW_SUSPEND_US 50000.0
 
 /* Reads the totals from the daemon's reply. */
@@ -63,9 +63,9 @@ int arm_query_totals(const struct window *window, struct arm_totals *out)
 	return rc;
 }
 
-/* Returns true if the daemon knows every client and has every offline client at the arm's level.
- * Otherwise writes into `reason` why an offline client is at another level, if the daemon has
- * reported that. */
+/* Returns true if the daemon knows every client and reports the arm's level for each offline
+ * client. Otherwise writes into `reason` why an offline client has another level, if the daemon has
+ * reported why. */
 static bool all_registered(const struct window *window, const json_t *status, char *reason,
 			   size_t size)
 {
@@ -84,8 +84,8 @@ static bool all_registered(const struct window *window, const json_t *status, ch
 	return true;
 }
 
-/* Returns true if all clients can be scheduled: the daemon has them (all_registered()), or in arm
- * peers, where there is no daemon, their shims share a directory. Otherwise writes the `reason`. */
+/* Returns true if all clients can be scheduled: all_registered(), or in ARM_PEERS, which has no
+ * daemon, their shims share a directory. Otherwise writes the `reason`. */
 static bool all_there(const struct window *window, char *reason, size_t size)
 {
 	json_t *status;
@@ -137,7 +137,8 @@ double arm_held_over_us(const struct window *window)
 
 	if (!window->socket)
 		return 0;
-	/* If the query fails, the time is only unknown, and the measurement continues. */
+	/* If the query fails, return NAN: only this time is unknown, and the measurement
+	 * continues. */
 	if (query_daemon(window->socket, 0, &status))
 		return NAN;
 	for (unsigned i = 0; i < window->count; i++) {

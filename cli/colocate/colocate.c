@@ -3,7 +3,8 @@
  * kfdsched colocate: measures how online and offline processes affect each other on one GPU.
  *
  * Checks the arguments and files, finds the binaries, reads the facts of the simulation, runs each
- * arm with each seed (arm.h), combines the results of the seeds (result.h), and prints them.
+ * arm (a configuration to compare, arm.h) with each seed, combines the results of the seeds
+ * (result.h), and prints them.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,7 +29,8 @@ struct run_request {
 	bool arms[ARM_COUNT];
 };
 
-/* Parses a list of arms separated by commas. Returns 0, or -EINVAL if an arm is not known. */
+/* Parses a list of arms (configurations to compare), separated by commas. Returns 0, or -EINVAL if
+ * an arm is not known. */
 static int read_arms(const char *text, void *into)
 {
 	bool *arms = into;
@@ -302,8 +304,8 @@ static void copy_offline(const struct arm_stats *from, struct arm_stats *to)
 	memcpy(to->offline_of, from->offline_of, sizeof(to->offline_of));
 }
 
-/* Runs an arm once for each seed. In arm alone the offline clients run only with the first seed,
- * and their result is used for all seeds. */
+/* Runs an arm (a configuration to compare) once for each seed. In ARM_ALONE the offline clients run
+ * only with the first seed, and their result is used for all seeds. */
 static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation *run)
 {
 	int rc = 0;
@@ -318,7 +320,7 @@ static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation 
 	return rc;
 }
 
-/* Runs the chosen arms. Returns the exit code. */
+/* Runs the chosen arms (configurations to compare). Returns the exit code. */
 static int measure(const struct run_request *request, struct arm_setup *setup,
 		   struct colocation *run)
 {
@@ -337,8 +339,8 @@ static int measure(const struct run_request *request, struct arm_setup *setup,
 }
 
 /* Sets the number of seeds and the window's length where the user has not. In virtual time the
- * results do not depend on the machine's timing, so shorter windows suffice, and more seeds, that
- * is, more different arrivals, are worth more. */
+ * results do not depend on the machine's timing, so the default is shorter windows, and more seeds
+ * (different arrivals) instead. */
 static void set_extent(struct run_request *request, struct arm_setup *setup, struct colocation *run)
 {
 	const struct option_number seconds = {20, "20"}, virtual_seconds = {5, "5"};
@@ -352,8 +354,8 @@ static void set_extent(struct run_request *request, struct arm_setup *setup, str
 	run->seeds = (unsigned)request->seeds;
 }
 
-/* Sets the load or rate of each online client: an equal part of the whole. `text`: buffer for it,
- * used until the run's end. */
+/* Sets the load or rate of each online client: an equal part of the whole. `text`: buffer for the
+ * value, which must stay valid until the run ends. */
 static void set_pace(const struct run_request *request, struct arm_setup *setup, char *text,
 		     size_t size)
 {

@@ -4,7 +4,8 @@
 
 #include "cli/output/svg.h"
 
-/* Layout of the two upper panels, in pixels. Each has one row per arm. */
+/* Layout of the two upper panels, in pixels. Each has one row per arm (a compared
+ * configuration). */
 #define WIDTH 960
 #define MARGIN 36
 #define TOP 150 /* upper edge of the first row */
@@ -12,7 +13,7 @@
 #define BAR 24
 #define LEFT_X 176 /* left edge of the left panel's plot, after its labels */
 #define LEFT_W 344
-#define LEFT_LABELS 6 /* axis labels that fit below it */
+#define LEFT_LABELS 6 /* axis labels that fit below the plot */
 #define RIGHT_X 636
 #define RIGHT_W 192 /* width of 100 % */
 #define RIGHT_NAME_X 568
@@ -41,7 +42,7 @@ static const char dark[] =
 	".intime{fill:#14110c}";
 
 /* Finds a logarithmic scale for all latencies that are shown. An arm that does not keep up has no
- * meaningful percentiles, so it does not count. */
+ * meaningful percentiles, so its latencies are left out. */
 static struct svg_scale find_scale(const struct colocation *run,
 				   const struct result_verdict *verdict)
 {
@@ -75,14 +76,15 @@ static void draw_spread(FILE *out, const struct colocation *run, double from, do
 	svg_line(out, "spread", to, y - CAP, to, y + CAP);
 }
 
-/* Draws the bar of an arm that does not keep up: an arrow to the right edge. */
+/* Draws the bar of an arm (a compared configuration) that does not keep up: an arrow to the right
+ * edge. */
 static void open_bar(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	double right = LEFT_X + LEFT_W;
-	/* An arm that does not keep up has no P50. It cannot be faster than arm alone, so its bar
-	 * begins at the P50 of arm alone, and ends as an arrow because the latency grows without
+	/* An arm that does not keep up has no P50. It cannot be faster than ARM_ALONE, so its bar
+	 * begins at the P50 of ARM_ALONE, and ends as an arrow because the latency grows without
 	 * bound. */
 	double x = alone->ran && alone->online.keeps_up && alone->online.p50_us > 0
 			   ? svg_scale_x(scale, alone->online.p50_us)
@@ -94,8 +96,8 @@ static void open_bar(FILE *out, const struct colocation *run, const struct svg_s
 	svg_text(out, (x + right) / 2, middle + 4.5, "inbar", "middle", "does not keep up");
 }
 
-/* Draws the latency of an arm: a bar from P50 to P99, with the spread of P99 over the seeds below
- * it. */
+/* Draws the latency of an arm (a compared configuration): a bar from P50 to P99, and below it the
+ * spread of P99 over the seeds. */
 static void left_row(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
@@ -126,8 +128,8 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 		    svg_scale_x(scale, run->spread[arm].p99_us.high), middle + BAR / 2.0 + 12);
 }
 
-/* Draws the rows of the arms that keep up, or if `keeps_up` is false of those that do not. The rows
- * of the other arms stay empty. */
+/* Draws the rows of the arms (compared configurations) whose online clients keep up (`keeps_up`
+ * true) or do not (false). Leaves the rows of the other arms empty. */
 static void left_rows(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		      bool keeps_up)
 {
@@ -143,7 +145,7 @@ static void left_rows(FILE *out, const struct colocation *run, const struct svg_
 }
 
 /* Draws a line over all rows at the floor, the lowest P99 that any preemption could reach: the P99
- * of arm alone, two bounces (runlist updates) and a save. */
+ * of ARM_ALONE, two bounces (runlist updates) and a save. */
 static void draw_floor(FILE *out, const struct result_verdict *verdict,
 		       const struct svg_scale *scale, double floor_us, double bottom)
 {
@@ -158,8 +160,8 @@ static void draw_floor(FILE *out, const struct result_verdict *verdict,
 		 "middle", text);
 }
 
-/* Draws the floor (the lowest possible P99): one line for all arms that preempt, and one in the row
- * of each other arm. */
+/* Draws the floor (the lowest possible P99). It is equal in all arms with arm_kind.preempts, so
+ * they share one line through the panel; any other arm with a floor has a line in its own row. */
 static void draw_floors(FILE *out, const struct colocation *run,
 			const struct result_verdict *verdict, const struct svg_scale *scale,
 			double bottom)
@@ -181,7 +183,8 @@ static void draw_floors(FILE *out, const struct colocation *run,
 	}
 }
 
-/* Draws the offline throughput of an arm. `full`: steps that fill the panel's width. */
+/* Draws the offline throughput of an arm (a compared configuration). `full`: steps that fill the
+ * panel's width. */
 static void right_row(FILE *out, const struct colocation *run, const struct result_verdict *verdict,
 		      enum arm arm, double full, double middle)
 {
@@ -222,7 +225,7 @@ static void draw_possible(FILE *out, const struct result_verdict *verdict, doubl
 	svg_text(out, x, TOP - 20, "floortext", "middle", text);
 }
 
-/* Draws the offline throughput: in percent of arm alone, if that has run, otherwise in steps. */
+/* Draws the offline throughput: in percent of ARM_ALONE, if that has run, otherwise in steps. */
 static void right_panel(FILE *out, const struct colocation *run,
 			const struct result_verdict *verdict, double bottom)
 {
@@ -233,7 +236,8 @@ static void right_panel(FILE *out, const struct colocation *run,
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
 			most = fmax(most, run->arms[i].offline.steps);
-	/* Noise can lift an arm a little above 100 %, and its bar must stay inside the panel. */
+	/* Noise can lift the offline throughput of an arm (a configuration) a little above 100 %,
+	 * and its bar must stay inside the panel. */
 	full = shares ? fmax(run->arms[ARM_ALONE].offline.steps, most / 1.05) : most;
 	for (unsigned percent = 0; shares && full > 0 && percent <= 100; percent += 50) {
 		double x = RIGHT_X + RIGHT_W * percent / 100.0 *
@@ -263,7 +267,8 @@ static void right_panel(FILE *out, const struct colocation *run,
 #define LEGEND_W 163
 #define TEXT_PERCENT 5 /* narrowest share whose number fits into the bar */
 
-/* Returns true if the arm has run and its times are known; on hardware most are not. */
+/* Returns true if the arm (a compared configuration) has run and its times are known; on hardware
+ * most are not. */
 static bool is_known(const struct colocation *run, enum arm arm)
 {
 	return run->arms[arm].ran && !isnan(time_percent(&run->arms[arm].time, TIME_OFFLINE));
@@ -284,7 +289,8 @@ static void draw_share(FILE *out, unsigned class, double from, double percent, d
 		svg_text(out, x + wide / 2, middle + 4.5, "intime", "middle", text);
 }
 
-/* Draws the bar of an arm. Shares that are not known separately are one share at its end. */
+/* Draws the bar of an arm (a compared configuration). Shares of which only the sum is known are
+ * drawn as one share at the end of the bar. */
 static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, double middle)
 {
 	double from = 0;
@@ -302,7 +308,7 @@ static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, doub
 		draw_share(out, TIME_SHARES, from, 100 - from, middle);
 }
 
-/* Draws the legend: the colours and names of the first `count` classes of shares. */
+/* Draws the legend: the colours and names of the first `count` shares (CSS classes timeN). */
 static void draw_legend(FILE *out, unsigned count, double top)
 {
 	static const char *const names[TIME_SHARES + 1] = {
@@ -329,9 +335,9 @@ static void draw_legend(FILE *out, unsigned count, double top)
 	}
 }
 
-/* Draws the lower panel, one bar for each arm, with its upper edge at y = `top`. Draws nothing if
- * `out` is NULL, so that the panel's height can be measured first. Returns y of the lower edge;
- * `top` if the times are not known in any arm. */
+/* Draws the lower panel, one bar for each arm (a compared configuration), with its upper edge at y
+ * = `top`. Draws nothing if `out` is NULL, so that the panel's height can be measured first.
+ * Returns y of the lower edge; `top` if the times are not known in any arm. */
 static double draw_times(FILE *out, const struct colocation *run, double top)
 {
 	double y = top + HEAD;

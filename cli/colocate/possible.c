@@ -161,8 +161,8 @@ static struct possible_costs client_costs(const struct colocation *run,
 				       result_hist_median_us(&run->resume)};
 }
 
-/* Returns the costs of a suspend and a resume of the smallest gang (clients that are held together,
- * see client_smallest_hold()): one driver call per process. */
+/* Returns the costs of a suspend and a resume of the smallest gang (clients that are suspended
+ * together, see client_smallest_hold()): one driver call per process. */
 static struct possible_costs find_costs(const struct colocation *run,
 					const struct result_verdict *verdict)
 {
@@ -197,7 +197,8 @@ static struct possible_request *merge(const struct request_list *lists, unsigned
 	return requests;
 }
 
-/* Runs the clairvoyant scheduler on the requests of one seed. */
+/* Runs the model of a clairvoyant scheduler, which knows all arrivals in advance (result.h), on
+ * the requests of one seed. */
 static struct possible play(const struct colocation *run, unsigned seed,
 			    const struct possible_costs *costs)
 {
@@ -230,7 +231,8 @@ static struct possible combine(const struct possible *all, unsigned seeds)
 	return out;
 }
 
-/* Computes the share and the P99 of an arm relative to those of the clairvoyant scheduler. */
+/* Computes the share and the P99 of an arm (a compared configuration) relative to those of the
+ * clairvoyant scheduler, which knows all arrivals. */
 static void compare_arm(const struct colocation *run, enum arm arm, struct result_verdict *out)
 {
 	const struct online_stats *online = &run->arms[arm].online;

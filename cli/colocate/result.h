@@ -27,9 +27,9 @@
 
 /*
  * Computes the result of a clairvoyant scheduler, which knows all arrivals and service times in
- * advance: the share of its throughput alone that an offline process keeps beside the given
- * requests, and the latencies of these requests. It is the upper bound to which the result of the
- * real scheduler is compared. Pure, but for request_list_read().
+ * advance: the offline throughput beside the given requests, as a share of the throughput without
+ * them, and the latencies of these requests. It is the upper bound to which the result of the real
+ * scheduler is compared. Pure, but for request_list_read().
  *
  * The model: one node; one server that serves the requests in the order of their arrival; one
  * offline process that always has work, and does not run while a request is served.
@@ -42,9 +42,10 @@
  * The rule ignores that the next gap becomes shorter. For Poisson arrivals the best threshold,
  * found by trying, gives at most 2 % more of the share.
  *
- * Requests of several online clients form one list, merged by arrival; each service time is that of
- * its client alone. This is conservative: on a GPU two requests of different clients that overlap
- * can run side by side, so that both are done earlier and the gap behind them is longer.
+ * Requests of several online clients form one list, merged by arrival; each service time is the one
+ * measured when its client ran alone. This is conservative: on a GPU two requests of different
+ * clients that overlap can run side by side, so that both are done earlier and the gap behind them
+ * is longer.
  *
  * Times are microseconds since the start of the window. Threads: any.
  */
@@ -100,9 +101,9 @@ void possible_service(const struct request_time *times, size_t count, struct pos
 void possible_merge(struct possible_request *requests, size_t count);
 
 /*
- * Runs the model on `count` requests, sorted by arrival, in a window of `window_us`. Returns 0;
- * -EINVAL if the window is not above 0, or a cost is negative or NAN; *out is POSSIBLE_UNKNOWN
- * then.
+ * Runs the model on `count` requests, sorted by arrival, in a window of `window_us`. Returns 0.
+ * Returns -EINVAL and sets *out to POSSIBLE_UNKNOWN if `window_us` is not above 0, or if a cost is
+ * negative or NAN.
  */
 int possible_play(const struct possible_request *requests, size_t count, double window_us,
 		  const struct possible_costs *costs, struct possible *out);
@@ -110,25 +111,25 @@ int possible_play(const struct possible_request *requests, size_t count, double 
 /* ---- shares of the GPU's time: result_time.c ---- */
 
 /*
- * Divides the time of a GPU, while offline processes had to run on it, into shares that add up to
- * the whole.
+ * Divides the time for which offline processes were to run on a GPU into shares, whose sum is the
+ * whole time.
  *
  * All shares come from the counters of kfdsim (docs/reference/kfdsim-files.md, simulation.json),
- * except TIME_HOLD_OVER, which the daemon reports. On hardware TIME_HOLD_OVER alone is known.
+ * except TIME_HOLD_OVER, which the daemon reports. On hardware only TIME_HOLD_OVER is known.
  */
 
 enum time_share {
-	/* Offline work ran, with or without other work beside it. If k processes run at once, 1/k
-	 * of that time counts for each of them. */
+	/* Offline work ran, with or without other work beside it. While k processes run at once,
+	 * 1/k of the time counts for each of them. */
 	TIME_OFFLINE,
-	TIME_ONLINE,	   /* the rest of the run time: only other work ran */
+	TIME_ONLINE,	   /* PART_RUN without TIME_OFFLINE: other work ran */
 	TIME_UPDATES,	   /* runlist updates, without save and restore */
 	TIME_SAVE_RESTORE, /* save and restore of running waves */
 	/* The offline process was suspended although no other process had packets: the daemon did
 	 * not know yet that the other work had ended. Does not include TIME_HOLD_OVER. */
 	TIME_DETECTION,
 	TIME_HOLD_OVER, /* offline was suspended although the daemon knew of no other work */
-	TIME_IDLE_HELD, /* offline was suspended; other processes had packets that did not run yet */
+	TIME_IDLE_HELD, /* offline was suspended; others had packets, but none of them ran yet */
 	TIME_OWN_GAPS,	/* the offline process had no work */
 	TIME_SHARES
 };
@@ -142,7 +143,7 @@ struct time_percents {
 	double of[TIME_SHARES];
 };
 
-/* Categories to which kfdsim charges each nanosecond of a GPU. */
+/* Categories; kfdsim counts each nanosecond of a GPU in one of them. */
 enum time_part {
 	PART_RUN,
 	PART_UPDATE,
@@ -159,8 +160,8 @@ enum time_part {
 /* Counters at one moment. */
 struct time_reading {
 	uint64_t wall_ns;
-	/* Time for which the daemon held the process after the online work had ended (hold-over),
-	 * as the daemon reports it; of several processes the mean; wall. */
+	/* Hold-over: how long the daemon kept an offline process suspended after the online work
+	 * had ended, as the daemon reports it. Wall time; mean of the processes. */
 	double held_over_us;
 	unsigned n_gpus; /* 0: the GPUs are not known */
 	struct time_gpu {
@@ -168,7 +169,7 @@ struct time_reading {
 		/* Sum of the times in which work of the processes of time_read() ran. */
 		uint64_t process_ns;
 		unsigned processes;   /* number of entries that process_ns adds up */
-		bool process_unknown; /* too many processes: the file has no such counters */
+		bool process_unknown; /* true: the file has no counters of so many processes */
 	} gpus[TIME_GPUS];
 };
 
@@ -182,43 +183,46 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 /* Returns a result in which nothing is known. */
 struct result_time time_unknown(void);
 
-/* Makes the shares of a bit mask unknown. */
+/* Sets the shares in the bit mask `shares` to unknown (NAN). */
 void time_forget(struct result_time *time, unsigned shares);
 
-/* Returns a share in percent of all; NAN if it is not known. */
+/* Returns a share in percent of the whole time (all_us); NAN if it is not known. */
 double time_percent(const struct result_time *time, enum time_share share);
-/* Returns all shares in percent as a JSON object, null for those that are not known. */
+/* Fields of struct time_percents, for JSON. fields_colocate_time_row[] also has the arm's name, for
+ * a row of the table. */
 json_t *time_json(const struct result_time *time);
 /* Fields of struct time_percents, for JSON, and for a row of the table with the arm's name. */
 extern const struct field fields_colocate_time[], fields_colocate_time_row[];
 
 /* ---- the arms and their values ---- */
 
-/* The configurations that a run compares. ALONE: each online client by itself, and the offline
- * clients together without any online client. SHARED: online beside offline without preemption.
- * TRAP, SELF and GATE: the same with a daemon that holds the offline clients by that level.
- * PEERS: without a daemon; the clients' shims hold them by level self. */
+/* Configurations ("arms") that a run compares. ARM_ALONE: each online client by itself, and all
+ * offline clients together without online clients. ARM_SHARED: online and offline clients together,
+ * without preemption. ARM_TRAP, ARM_SELF, ARM_GATE: as ARM_SHARED, with a daemon; the offline
+ * clients have the level of that name. ARM_PEERS: without a daemon; each client's shim suspends its
+ * own process (level "self"). */
 enum arm { ARM_ALONE, ARM_SHARED, ARM_TRAP, ARM_SELF, ARM_GATE, ARM_PEERS, ARM_COUNT };
 
 struct arm_kind {
 	const char *name;
 	bool by_default; /* measured without --arms */
 	bool daemon;	 /* a private kfdschedd schedules the clients */
-	bool preempts;	 /* a hold is a suspend by the driver: a runlist update and a save */
+	bool preempts;	 /* the driver suspends the clients: costs a runlist update and a save */
 	/* Level of the offline clients; NULL: all clients run without libkfdshim.so. */
 	const char *level;
-	/* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
+	/* value of KFDSHIM_LEVEL for the offline clients; NULL: not set, which means "auto" */
 	const char *level_setting;
 	/* Bit mask of the time shares that neither kfdsim nor the daemon measures
 	 * separately in this arm, so that only their sum is known. */
 	unsigned unknown;
-	/* Phrase for delays that the floor of the online P99 (floor_us) leaves out; NULL: none. */
+	/* Text that names the delays which floor_us does not include, for a note; NULL: there are
+	 * none. */
 	const char *beyond;
 };
 extern const struct arm_kind arm_kinds[ARM_COUNT];
 
-/* Returns true if the numbers of suspends and resumes, and their delays, are known: a daemon counts
- * them, or there are none because the clients have no shim. */
+/* Returns true if the numbers of suspends and resumes, and their delays, are known. They are if a
+ * daemon counts them. Without the shim they are known, too: there are none. */
 static inline bool arm_is_counted(enum arm arm)
 {
 	return arm_kinds[arm].daemon || !arm_kinds[arm].level;
@@ -231,14 +235,14 @@ struct online_stats {
 	json_int_t requests;
 	double gpu_busy_ratio;
 	bool keeps_up;
-	double gpu_us; /* of one request: sum of the durations in its trace */
+	double gpu_us; /* GPU time of one request: sum of the durations in its trace */
 };
 
-/* Offline values of an arm. A step that was started counts by the share of it that is done. */
+/* Offline values of an arm. An unfinished step counts as the fraction of it that is done. */
 struct offline_stats {
 	double steps;
 	double gpu_busy_ratio;
-	double gpu_us; /* of one step: sum of the durations in its trace */
+	double gpu_us; /* GPU time of one step: sum of the durations in its trace */
 };
 
 #define RESULT_CLIENTS_MAX 8u /* of each kind, online and offline */
@@ -252,16 +256,18 @@ struct client_set {
 
 struct arm_stats {
 	bool ran;
-	/* Values of all clients of the kind together, and (..._of) of each client. */
+	/* `online` and `offline`: the clients of that kind together; online_of and offline_of: each
+	 * client. */
 	struct online_stats online, online_of[RESULT_CLIENTS_MAX];
 	struct offline_stats offline, offline_of[RESULT_CLIENTS_MAX];
-	/* The arm's level, if the daemon had every offline client at it when the window began; else
-	 * NULL. */
+	/* Level of the offline clients, if the daemon confirmed it for all of them when the window
+	 * began; NULL: it did not. */
 	const char *level;
 	uint64_t suspends, resumes; /* see arm_is_counted() */
-	struct result_time time;    /* of the window in which offline work ran */
-	/* Sums of the daemon's delays: from the activity that caused a suspend, and from the end of
-	 * activity that caused a resume, to the entry of the driver call. */
+	struct result_time time;    /* shares of the window in which offline work ran */
+	/* suspend_delay_us: sum of the times from the activity that caused a suspend to the
+	 * daemon's driver call. resume_delay_us: from the end of the activity to the call that
+	 * resumes. */
 	double suspend_delay_us, resume_delay_us;
 	struct hist save, restore; /* ns */
 };
@@ -291,7 +297,7 @@ struct colocation {
 	double update_us;	     /* NAN on hardware */
 	struct hist doorbell;	     /* ns, wall; of all measured windows */
 	struct hist suspend, resume; /* ns, wall; durations of the daemon's driver calls */
-	/* Request times of each online client in arm alone, per seed. */
+	/* Request times of each online client in ARM_ALONE, per seed. */
 	struct request_list requests[RESULT_SEEDS_MAX][RESULT_CLIENTS_MAX];
 	struct arm_stats by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
 	/* Values of all seeds, filled by result_combine(): the median of each percentile, the mean
@@ -305,17 +311,17 @@ enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_EVALUATED };
 struct result_verdict {
 	enum validity validity;
 	char reason[256]; /* why the run is not valid, or not evaluated; empty: it is valid */
-	double save_us, restore_us; /* medians that kfdsim charged in the arms that preempt */
+	double save_us, restore_us; /* medians under kfdsim, of the arms with arm_kind.preempts */
 	double doorbell_p50_us, doorbell_p99_us; /* wall */
-	/* The latency floor of the arms with the shim: the P99 of arm alone, plus 2 bounces
+	/* The latency floor of the arms with the shim: the P99 of ARM_ALONE, plus 2 bounces
 	 * (runlist updates) and a save if the driver preempts; 2, because a request that arrives
 	 * just as a resume begins waits for that update, too. */
 	double floor_us[ARM_COUNT];
 	double bound[ARM_COUNT]; /* P99 / floor */
-	/* Offline throughput relative to arm alone; 1: equal. */
+	/* Offline throughput relative to ARM_ALONE; 1: equal. */
 	double of_alone[ARM_COUNT];
-	/* The clairvoyant scheduler (above), and the share and the P99 of the arms with the
-	 * shim relative to those of this scheduler. */
+	/* Result of the clairvoyant scheduler, which knows all arrivals in advance (above), and
+	 * of_possible...: share and P99 of an arm with the shim, relative to that result. */
 	struct possible_costs possible_costs;
 	struct possible possible;
 	double of_possible[ARM_COUNT], of_possible_p99[ARM_COUNT];
@@ -325,11 +331,12 @@ struct result_verdict {
  * documented in docs/reference/kfdreplay.md. */
 int result_online(const json_t *replay, struct online_stats *out);
 int result_offline(const json_t *replay, struct offline_stats *out);
-/* Adds the saves and restores that kfdsim charged in a measured window to the arm, and the doorbell
- * delays to the run. */
+/* Adds the histograms that kfdsim measured in one window: saves and restores to run->arms[arm],
+ * doorbell delays to run->doorbell. */
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);
 
-/* ---- several clients of one kind; the combined values of a single one are its values ---- */
+/* ---- several clients of one kind; with one client the combined values are those of that client
+ * ---- */
 
 /* Return the values of client `i` in `arm`, which is an arm of one seed or the combination of all
  * seeds. */
@@ -338,7 +345,7 @@ const struct online_stats *client_online(const struct colocation *run, const str
 const struct offline_stats *client_offline(const struct colocation *run,
 					   const struct arm_stats *arm, unsigned i);
 
-/* Returns offline client `i`'s steps in an arm relative to those in arm alone; NAN if not known. */
+/* Returns offline client `i`'s steps in an arm relative to those in ARM_ALONE; NAN if not known. */
 double client_of_alone(const struct colocation *run, enum arm arm, unsigned i);
 
 /* Computes arm->online from arm->online_of. `requests`: the request times of each client, read only
@@ -346,10 +353,10 @@ double client_of_alone(const struct colocation *run, enum arm arm, unsigned i);
  * rank. */
 void result_all_online(const struct colocation *run, const struct request_list *requests,
 		       struct arm_stats *arm);
-/* Computes arm->offline from arm->offline_of. A step is weighted by its GPU time, relative to the
- * mean of the clients' steps. The throughput of all clients together relative to arm alone is
- * therefore the sum of the clients' relative throughputs, each weighted by the client's share of
- * the GPU time in arm alone. */
+/* Computes arm->offline from arm->offline_of. The clients' steps differ in GPU time, so each step
+ * counts as its GPU time divided by the mean GPU time of a step. The throughput of all clients
+ * together relative to ARM_ALONE is therefore the sum of the clients' relative throughputs, each
+ * weighted by the client's share of the GPU time in ARM_ALONE. */
 void result_all_offline(const struct colocation *run, struct arm_stats *arm);
 
 /* Returns the number of clients in the smallest gang, that is, of clients that are suspended and
@@ -373,15 +380,15 @@ double result_hist_median_us(const struct hist *h);
 const char *result_arrivals(const struct colocation *run, char *text, size_t size);
 
 /*
- * Compares the run with the clairvoyant scheduler (above), which runs on the requests of arm
- * alone and with the costs that the run has measured.
+ * Compares the run with the clairvoyant scheduler (above), which runs on the requests of
+ * ARM_ALONE and with the costs that the run has measured.
  *
- * The result is unknown (NAN, null in JSON) if arm alone did not run or did not keep up, or if a
+ * The result is unknown (NAN, null in JSON) if ARM_ALONE did not run or did not keep up, or if a
  * cost is not known. On a simulated GPU the costs are its runlist update (bounce) and the median
  * save and restore of the arms that preempt (0 if nothing was saved); on hardware they are the
  * medians of the daemon's calls. The driver suspends and resumes one process per call. The
- * clairvoyant scheduler makes as many calls as the smallest gang of offline clients has members,
- * because one gang at a time is enough to use the GPU.
+ * clairvoyant scheduler makes as many calls as the smallest gang (clients that are suspended
+ * together) has members, because one gang at a time is enough to use the GPU.
  *
  * Fills possible, possible_costs, of_possible and of_possible_p99 of *out; reads the other members.
  * Of several seeds: the mean share, the median of each percentile, the sum of the suspends. */
@@ -405,8 +412,8 @@ void result_conditions(const struct colocation *run, const struct result_verdict
 /* Prints the tables and the verdict. */
 void result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
 /* Draws the result as self-contained SVG without scripts, legible on light and dark backgrounds:
- * online latency by arm on the left, offline throughput by arm on the right, and below both how the
- * GPU's time was spent. The caller checks ferror(). */
+ * online latency by arm (a compared configuration) on the left, offline throughput by arm on the
+ * right, and below both how the GPU's time was spent. The caller checks ferror(). */
 void colocate_svg(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
 
 #endif

@@ -94,7 +94,8 @@ static void arm_row(struct table *table, const struct colocation *run,
 		table_cell(table, TABLE_UNKNOWN);
 }
 
-/* Adds a row for each client below the row of an arm, for a kind that has several clients. */
+/* Adds a row for each client below the row of an arm (a compared configuration), if there are
+ * several online or several offline clients. */
 static void client_rows(struct table *table, const struct colocation *run, enum arm which)
 {
 	const struct client_set *online = &run->online_clients, *offline = &run->offline_clients;
@@ -129,7 +130,8 @@ static void range_cell(struct table *table, const struct value_range *range)
 	table_cell(table, "%s-%s", low, high);
 }
 
-/* Adds a row below the row of an arm: the lowest and highest values of its seeds. */
+/* Adds a row below the row of an arm (a compared configuration): the lowest and highest values of
+ * its seeds. */
 static void spread_row(struct table *table, const struct colocation *run, enum arm which)
 {
 	const struct spread *spread = &run->spread[which];

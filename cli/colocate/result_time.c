@@ -109,7 +109,7 @@ static unsigned busiest(const struct time_reading *earlier, const struct time_re
 
 /* Divides the GPU's time into shares. The daemon's counter and those of the GPU are not read at the
  * same instant, and other work can arrive during a hold-over. The hold-over is therefore limited to
- * the time in which the GPU was held without other work. */
+ * the time in which offline was suspended and no other work was there. */
 static void share_out(const double us[TIME_PARTS], double process_us, double held_over_us,
 		      struct result_time *out)
 {
@@ -149,7 +149,7 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 	from = &earlier->gpus[i];
 	to = &later->gpus[i];
 	unknown = from->process_unknown || to->process_unknown;
-	/* If a process has ended, or the daemon reported no hold-over, all stays unknown. */
+	/* If a process has ended, or the daemon reported no hold-over, all shares stay unknown. */
 	if (isnan(held_over_us) ||
 	    (!unknown && (to->process_ns < from->process_ns || to->processes < from->processes)))
 		return;

@@ -7,9 +7,9 @@
 #include "cli/colocate/result.h"
 #include "common/json_util.h"
 
-/* Largest share of the online P50 that the doorbell delay, which kfdsim itself causes, may have. */
+/* Highest valid doorbell delay, as a share of the online P50; kfdsim itself causes this delay. */
 #define DOORBELL_SHARE 0.05
-#define HOST_SHARE 2.0 /* limit of the P50 in arm alone, relative to explained_us() */
+#define HOST_SHARE 2.0 /* highest valid online P50 in ARM_ALONE, as a multiple of explained_us() */
 
 int result_online(const json_t *replay, struct online_stats *out)
 {
@@ -63,9 +63,9 @@ double result_hist_median_us(const struct hist *h)
 	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
 }
 
-/* Returns the P50 in arm alone that the GPU explains, in us: the mean time in the system of an
- * M/D/1 queue (Poisson arrivals, one server) with this load, and with the GPU time of the trace as
- * the service time. Arrivals at fixed distances wait less. */
+/* Returns the P50 in us that is expected in ARM_ALONE if only the GPU takes time: the mean time in
+ * the system of an M/D/1 queue (Poisson arrivals, one server) with this load, and with the GPU time
+ * of the trace as the service time. Requests that arrive at fixed distances wait less. */
 static double explained_us(const struct online_stats *alone)
 {
 	double busy = fmin(alone->gpu_busy_ratio, 0.95);
@@ -91,8 +91,8 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct result_verdict *
 	va_end(arguments);
 }
 
-/* Checks whether the machine was fast enough, by the values of online client `i` alone.
- * Real time only. */
+/* Checks whether the machine was fast enough, by the values of online client `i` in ARM_ALONE.
+ * Called only if the simulation runs in real time. */
 static void evaluate_client(const struct colocation *run, unsigned i, struct result_verdict *out)
 {
 	const struct online_stats *alone = client_online(run, &run->arms[ARM_ALONE], i);
@@ -103,9 +103,9 @@ static void evaluate_client(const struct colocation *run, unsigned i, struct res
 		snprintf(whose, sizeof(whose), " of %s", run->online_clients.traces[i]);
 	quantity_us(p50, alone->p50_us);
 	/* The doorbell delay alone does not show that the machine kept up, because kfdsim has
-	 * precedence over the workloads and can be prompt while they are late. So the P50 in arm
-	 * alone is compared with explained_us(), except for bursts, whose requests wait for each
-	 * other on any machine. */
+	 * precedence over the workloads and can be prompt while they are late. So the P50 in
+	 * ARM_ALONE is compared with explained_us(), except for bursts, whose requests wait for
+	 * each other on any machine. */
 	if (isnan(alone->p50_us))
 		refuse(out,
 		       "the doorbell delay is compared with the online P50 alone%s, and no request "
@@ -126,9 +126,9 @@ static void evaluate_client(const struct colocation *run, unsigned i, struct res
 		       100 * DOORBELL_SHARE, whose, p50);
 }
 
-/* Sets validity and reason. A run is not valid if online does not keep up even alone, or if kfdsim
- * reports no doorbell. Under kfdsim in real time it is also not valid if the values of arm alone
- * show that the machine was too slow. */
+/* Sets validity and reason. A run is not valid if the online clients do not keep up even in
+ * ARM_ALONE, or if kfdsim reports no doorbell. Under kfdsim in real time it is also not valid if
+ * the values of ARM_ALONE show that the machine was too slow. */
 static void evaluate_validity(const struct colocation *run, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
@@ -151,8 +151,9 @@ static void evaluate_validity(const struct colocation *run, struct result_verdic
 		evaluate_client(run, i, out);
 }
 
-/* Computes the floor of an arm (floor_us in result.h), and its P99 relative to that floor. On
- * hardware the costs of a runlist update are not known. */
+/* Computes the floor of an arm (floor_us in result.h), and its P99 relative to that floor. Both are
+ * NAN on hardware if the driver preempts, because the cost of a runlist update is not known
+ * there. */
 static void find_floor(const struct colocation *run, enum arm arm, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE], *stats = &run->arms[arm];
@@ -204,7 +205,7 @@ static json_t *number(double value)
 
 #include "cli/colocate/result.def"
 
-/* Returns the values of each client in an arm as JSON. */
+/* Returns the values of each client in an arm (a compared configuration) as JSON. */
 static json_t *clients_json(const struct colocation *run, enum arm which)
 {
 	const struct arm_stats *arm = &run->arms[which];

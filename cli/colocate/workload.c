@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched workload: runs a recorded model as GPU work, to try commands with. It starts
- * kfdreplay. */
+/* kfdsched workload: starts kfdreplay, which runs a recorded model on the GPU, so that users can
+ * try the other commands on it. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -241,8 +241,8 @@ static void print_json(const struct ranks *ranks)
 	render_print(json_pack("{so}", "gpus", list), JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 }
 
-/* Prepares what all ranks have in common. With a priority they are one group, so that a daemon
- * holds and resumes them together. Returns CLI_GO_ON or the exit code. */
+/* Prepares what all ranks have in common. If job->priority is set, puts the ranks into one group,
+ * so that a daemon suspends and resumes them together. Returns CLI_GO_ON or the exit code. */
 static int set_up(struct ranks *ranks, const struct job *job)
 {
 	size_t n;

@@ -23,7 +23,8 @@ enum doctor_check {
 
 enum doctor_scope { DOCTOR_SYSTEM, DOCTOR_NODE, DOCTOR_PROCESS, DOCTOR_NAMED };
 
-/* MISSING: no preemption is possible. WARNING: it is worse, or impossible for some processes. */
+/* DOCTOR_MISSING: no process can be preempted. DOCTOR_WARNING: preemption works less well, or not
+ * for some processes. */
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_MISSING, DOCTOR_CANNOT_KNOW };
 
 struct doctor_finding {
@@ -70,7 +71,8 @@ const char *doctor_rocr_name(char text[64], const char *file);
 /* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself: as
  * far as known, all releases before ROCm 6. */
 bool doctor_rocr_never_enables(const char *file);
-/* Returns the advice for a reason that the daemon reports, if a check has no more precise facts. */
+/* Returns the advice for a reason that the daemon reports. Used if no check knows more precise
+ * facts. */
 const char *doctor_advice(enum reason_code code);
 /* Returns true if a debugger other than the daemon traces the process. */
 bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *process);
@@ -83,8 +85,8 @@ bool doctor_has_session(const struct doctor_process *process);
 
 enum findings_view {
 	VIEW_ALL,
-	VIEW_PROBLEMS, /* WARNING and MISSING findings; one row if only the GPU differs */
-	VIEW_OBSTACLES /* all findings, about one process that is named above the table */
+	VIEW_PROBLEMS, /* WARNING and MISSING; findings that differ only in the GPU share a row */
+	VIEW_OBSTACLES /* all findings; the line above the table names their process */
 };
 
 /* Prints the findings as a table; prints nothing if it has no row. Returns the number of rows. */

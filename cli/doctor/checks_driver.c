@@ -81,8 +81,8 @@ void check_driver(struct doctor_run *c, const struct doctor_facts *facts)
 			"load it with 'modprobe amdgpu', on a machine with an AMD GPU; without one try 'kfdsim -- kfdsched doctor'",
 			"amdgpu is not loaded");
 	} else if (facts->out_of_tree == DOCTOR_YES) {
-		/* The version of such a driver does not determine the behaviour, which the daemon
-		 * therefore probes. */
+		/* The version of an out-of-tree driver does not show how it behaves, so the daemon
+		 * probes that. */
 		finding_bad(
 			c, DOCTOR_WARNING,
 			"check its rules once with 'kfdconform', on a GPU that no other process uses",

@@ -126,7 +126,7 @@ void check_partition(struct doctor_run *c, const struct doctor_node *node)
 }
 
 /* Checks that the compute queues fit into the hardware slots. If they do not, the firmware switches
- * between queues, and each change of a queue costs all processes more. */
+ * between queues, and each change of a queue then takes longer for all processes. */
 void check_queue_slots(struct doctor_run *c, const struct doctor_node *node)
 {
 	finding_if(
@@ -204,7 +204,8 @@ void check_card(struct doctor_run *c, const struct doctor_facts *facts)
 	}
 }
 
-/* Checks that the daemon's policy for the node holds processes at all. */
+/* Checks that the daemon's policy for the node is not "observe", with which no process is
+ * suspended. */
 void check_policy(struct doctor_run *c, const struct doctor_node *node)
 {
 	bool holds = strcmp(node->policy, "observe") != 0;

@@ -29,7 +29,7 @@ static void advise_tracer(struct doctor_run *c, const struct doctor_process *p)
 		       p->tracer_name[0] ? p->tracer_name : "its tracer", (long long)p->tracer);
 }
 
-/* Adds the finding "level", with the level and the offset at which the reason begins. */
+/* Adds the finding "level", with its level and the offset in `found` at which the reason begins. */
 static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum doctor_level level,
 		       const char *why)
 {
@@ -43,8 +43,8 @@ static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum d
 	line->why = strlen(comm) + strlen(": ") + strlen(name) + strlen(separator);
 }
 
-/* Returns true if kfdsched does not know the code of the daemon's reason, because the daemon is of
- * an earlier version, without codes, or of a later one. */
+/* Returns true if the daemon gave a reason as text, but without a code that this kfdsched knows:
+ * the daemon is older (it sends no codes) or newer than kfdsched. */
 static bool is_unknown(const struct reason *reason)
 {
 	return reason->code == REASON_NONE && reason->text[0];
@@ -56,7 +56,7 @@ static const char *advice_of(const struct reason *reason)
 				  : doctor_advice(reason->code);
 }
 
-/* Checks a process that the daemon has at level observe, at which it is never suspended. */
+/* Checks a process that the daemon only observes (LEVEL_OBSERVE) and never suspends. */
 static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 {
 	char why[64];
@@ -120,7 +120,8 @@ static const char *no_preload(const struct doctor_process *p)
 	return NULL;
 }
 
-/* Returns the reason why the shim was not preloaded into a process that allows it. */
+/* Returns the reason why the shim was not preloaded into a process whose program allows
+ * preloading. */
 static const char *not_preloaded(const struct doctor_process *p, char text[256])
 {
 	if (p->environment_read != DOCTOR_YES)
@@ -141,7 +142,7 @@ static void check_bare(struct doctor_run *c, const struct doctor_process *p)
 	const char *why = no_preload(p);
 	char text[256];
 
-	/* Only warn: the daemon can hold a process without the shim once it has a priority. */
+	/* Only warn: the daemon can suspend a process without the shim once it has a priority. */
 	find_level(c, DOCTOR_WARNING, LEVEL_NONE, why ? why : not_preloaded(p, text));
 	if (p->other_class == DOCTOR_YES)
 		finding_advise(c, "use a 64-bit program");
@@ -229,8 +230,7 @@ void check_runtime(struct doctor_run *c, const struct doctor_process *p)
 
 void check_tracer(struct doctor_run *c, const struct doctor_process *p)
 {
-	/* At level observe, the finding about the level already names the tracer and has the
-	 * advice. */
+	/* At LEVEL_OBSERVE the finding "level" already names the tracer and gives the advice. */
 	bool hinders = doctor_is_traced(c->facts, p) && p->registered == DOCTOR_YES &&
 		       p->level != LEVEL_OBSERVE;
 
@@ -406,8 +406,8 @@ void check_rights(struct doctor_run *c, const struct doctor_process *p)
 	finding_advise(c, "run this as root: 'sudo kfdsched diagnose %d'", p->pid);
 }
 
-/* Returns true if the daemon has no right to trace all processes. Without a daemon the user's right
- * counts. */
+/* Returns true if the daemon has no right to trace all processes or, without a daemon, this
+ * user. */
 static bool lacks_right(const struct doctor_facts *facts)
 {
 	return (facts->daemon.error ? facts->sys_ptrace : facts->daemon.sys_ptrace) == DOCTOR_NO;

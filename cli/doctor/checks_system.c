@@ -10,7 +10,7 @@
 #include "common/shell_word.h"
 
 /* Files that the daemon's worker has open for one client: shared memory, socket, eventfds, pidfd,
- * and those of its executor. */
+ * and those of its executor (thread that makes the driver calls). */
 #define FILES_A_CLIENT 8
 #define FILES_OF_A_SHIM 64 /* a dozen for the shim, the rest for the program */
 #define SLOW_REPLY_US 500000

@@ -94,7 +94,7 @@ static void print_tracer(const struct doctor_process *p)
 			   (long long)p->tracer);
 }
 
-/* Prints the facts about the process itself. Of a kernel thread there is only the state. */
+/* Prints the facts about the process itself. For a kernel thread prints only its state. */
 static void print_process(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct process_identity *id = &facts->named.identity;
@@ -154,7 +154,8 @@ static void print_exceptions(const struct doctor_facts *facts, const struct diag
 		print_line(what, "%s", diagnosis->exceptions_known ? "none" : TABLE_UNKNOWN);
 }
 
-/* Prints whether the process is held now, how often it was held, and for how long in total. */
+/* Prints whether the process is suspended or held back now, how often that happened, and for how
+ * long in total. */
 static void print_held(const struct doctor_process *p, enum doctor_known held)
 {
 	static const char *const words[] = {"not now", "now"};
@@ -257,7 +258,8 @@ static json_t *story_json(const struct doctor_facts *facts, const struct diagnos
 		other_json(facts->named.parent, facts->named.parent_name), "tracer",
 		other_json(p->tracer, p->tracer_name));
 
-	/* Replace tracer_pid, which can be a thread, by `tracer`, which has the process. */
+	/* Remove tracer_pid, which can be the number of a thread: `tracer` in `more` has its
+	 * process. */
 	json_object_del(process, "tracer_pid");
 	json_object_update_missing(process, more);
 	json_decref(more);

@@ -21,8 +21,8 @@ static void add_grounds(struct diagnosis *out, const char *what)
 	snprintf(out->grounds + used, sizeof(out->grounds) - used, "%s%s", used ? "; " : "", what);
 }
 
-/* Adds the ground `yes` for the use of a GPU or `no` against it, and updates out->uses_gpu. Does
- * nothing if the fact is not known. */
+/* Adds a ground to out->grounds and updates out->uses_gpu. `yes` is the ground for the use of a
+ * GPU, `no` the one against it; `known` selects which. Does nothing if it is DOCTOR_UNKNOWN. */
 static void weigh(struct diagnosis *out, enum doctor_known known, const char *yes, const char *no)
 {
 	if (known == DOCTOR_UNKNOWN)
@@ -32,8 +32,8 @@ static void weigh(struct diagnosis *out, enum doctor_known known, const char *ye
 		out->uses_gpu = known;
 }
 
-/* Evaluates whether the process uses a GPU: yes if any fact shows it, no only if a fact speaks
- * against it and none for it. */
+/* Evaluates whether the process uses a GPU: DOCTOR_YES if at least one fact shows it, DOCTOR_NO if
+ * no fact shows it and at least one denies it. */
 static void evaluate_use(const struct doctor_facts *facts, const struct doctor_process *p,
 			 struct diagnosis *out)
 {
@@ -86,8 +86,8 @@ static void count_queue(struct diagnosis *out, const struct observe_queue *queue
 }
 
 /* Evaluates whether the HSA runtime of the process is enabled for debugging, which suspension
- * needs. The daemon knows it for its clients. For others only the release of the runtime and the
- * presence of the shim are known. */
+ * needs. The daemon reports that for its clients. For other processes only the release of the
+ * runtime and whether the shim is loaded are known. */
 static void evaluate_runtime(const struct doctor_facts *facts, const struct doctor_process *p,
 			     struct diagnosis *out)
 {
@@ -133,7 +133,7 @@ static void use_words(const struct diagnosis *out, char *text, size_t size)
 			 out->held == DOCTOR_YES ? " (held now)" : "");
 }
 
-/* Returns the state as a part of the verdict. */
+/* Returns the state of the process as a phrase of the verdict. */
 static const char *state_words(const struct doctor_facts *facts, char text[96])
 {
 	const struct doctor_process *p = doctor_named_process(facts);
@@ -155,8 +155,8 @@ static const char *state_words(const struct doctor_facts *facts, char text[96])
 	}
 }
 
-/* Evaluates whether the process can be preempted, and describes it as the last part of the
- * verdict. */
+/* Evaluates whether the process can be preempted: sets out->preemptible and writes the answer into
+ * `text`, the last part of the verdict. */
 static void evaluate_held(const struct doctor_facts *facts, struct diagnosis *out, char *text,
 			  size_t size)
 {
@@ -188,7 +188,7 @@ static void evaluate_held(const struct doctor_facts *facts, struct diagnosis *ou
 									 : "is not preempted",
 				 line->found + line->why, line->advice[0] ? "; do: " : "",
 				 line->advice);
-		else /* the daemon still tries, or KFDSHIM_LEVEL is observe */
+		else /* the reason is temporary, or KFDSHIM_LEVEL=observe */
 			snprintf(text, size, "is not preempted: %.310s",
 				 out->levels[LEVEL_OBSERVE].reason.found);
 	} else {
@@ -237,8 +237,9 @@ static bool is_repeated(const struct doctor_process *p, const struct diagnosis *
 	 * session, or if finding "session" names the process that has it. */
 	if (f->check == CHECK_debugging && f->verdict == DOCTOR_WARNING)
 		return doctor_has_session(p) || doctor_find(&out->findings, CHECK_session);
-	/* Leave out finding "level" if the process can be preempted at some level, and another
-	 * finding, which has a line of its own, is the reason against level trap. */
+	/* Leave out finding "level" if the process can be preempted at some level, and the reason
+	 * why LEVEL_TRAP is not possible is the finding of another check, which is printed on its
+	 * own line. */
 	return f->check == CHECK_level && out->levels[LEVEL_TRAP].reason.check != DOCTOR_CHECKS &&
 	       out->preemptible == DOCTOR_YES;
 }
@@ -253,8 +254,9 @@ static bool is_obstacle(const struct doctor_facts *facts, const struct doctor_pr
 	return levels_concern(facts, p, f) && !is_repeated(p, out, f);
 }
 
-/* Reduces the findings to the obstacles of the process, with one line for one cause: the worst
- * first, and those about the process before those about the machine. */
+/* Keeps only the findings that are obstacles for the process, and one for each cause. Sorts them by
+ * verdict, the worst first. Of equal verdicts, those about the process come before those about the
+ * machine. */
 static void keep_obstacles(const struct doctor_facts *facts, const struct doctor_process *p,
 			   struct diagnosis *out)
 {
@@ -287,8 +289,8 @@ void diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
 		count_queue(out, &seen->queues.queue[i]);
 		out->exceptions_known |= observe_known(&seen->queues.queue[i], OBSERVE_EXCEPTIONS);
 	}
-	/* The daemon knows at every level whether the process is held. Queues only show whether
-	 * they are suspended. */
+	/* Prefer the daemon's answer, which is valid at every level: the queues only show a
+	 * suspension, not that the shim holds work back. */
 	if (p->registered == DOCTOR_YES && p->held != DOCTOR_UNKNOWN)
 		out->held = p->held;
 	evaluate_use(facts, p, out);

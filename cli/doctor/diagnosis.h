@@ -23,13 +23,13 @@ const char *diagnose_can_name(enum diagnose_can can); /* "no", "yes", "now", "-"
 
 struct diagnose_level {
 	enum diagnose_can can;
-	/* Uses only these members. found: the reason or condition, or ""; advice: the remedy if
-	 * `can` is NO; check: the check that prevents the level, DOCTOR_CHECKS if no single one
-	 * does. */
+	/* Only these members are set. found: why the level is not possible, or under which
+	 * condition it is; may be "". advice: the remedy if `can` is NO. check: the check that
+	 * prevents the level; DOCTOR_CHECKS: no single check does. */
 	struct doctor_finding reason;
 };
 /* Index in levels[] of the result for 'kfdsched suspend' and 'preempt': whether these commands can
- * suspend the process. It is never NOW. */
+ * suspend the process. Its `can` is never DIAGNOSE_NOW. */
 #define BY_HAND LEVELS
 
 /* Queues of one type on one GPU, as reported by one source. */
@@ -70,10 +70,11 @@ int diagnose_priority(const struct doctor_process *p);
 
 /* ---- levels.c ---- */
 
-/* Evaluates from the findings whether each level, and BY_HAND, is possible. */
+/* Evaluates from the findings whether each level is possible, and whether 'kfdsched suspend' and
+ * 'preempt' (BY_HAND) are. */
 void levels_evaluate(const struct doctor_facts *facts, struct diagnosis *out);
-/* Returns true if the finding concerns a process that already runs and uses its GPU: it is about
- * the process, or about something that a level needs. */
+/* Returns true if the finding matters for process `p`, which already runs: it is about a process,
+ * or its check is one that a level needs (needs[]) and `p` uses the GPU that it is about. */
 bool levels_concern(const struct doctor_facts *facts, const struct doctor_process *p,
 		    const struct doctor_finding *finding);
 

@@ -21,7 +21,8 @@ void print_simulated(const struct doctor_facts *facts, const char *begin, const 
 		       facts->simulated_kernel[0] ? facts->simulated_kernel : "?", end);
 }
 
-/* Returns the text of a finding; if `of_one` is set, of check "level" only the reason. */
+/* Returns the text of a finding. If `of_one` is set, returns only the reason of a finding "level",
+ * because the process and its level are printed elsewhere. */
 static const char *text_of(const struct doctor_finding *f, bool of_one)
 {
 	return of_one && f->check == CHECK_level ? f->found + f->why : f->found;
@@ -56,8 +57,8 @@ static bool is_alike(const struct doctor_finding *a, const struct doctor_finding
 	       strcmp(a->advice, b->advice) == 0;
 }
 
-/* Returns the number of findings that are like the one at index `at`, itself included; 0 if an
- * earlier finding is like it, because that one was shown for all of them. */
+/* Returns the number of findings like the one at index `at`, including itself. Returns 0 if the
+ * list has such a finding before `at`: one row was already printed for all of them. */
 static unsigned count_alike(const struct doctor_findings *findings, size_t at)
 {
 	unsigned count = 0;
@@ -153,8 +154,8 @@ static void print_json(const struct doctor_facts *facts, const struct doctor_fin
 		     JSON_INDENT(2));
 }
 
-/* Prints how many findings there are of each verdict, so that a machine without problems shows that
- * it was checked. */
+/* Prints the number of findings with each verdict. The table lists only problems, so without this
+ * line a machine without problems would look as if nothing was checked. */
 static void print_summary(const struct doctor_findings *findings, size_t gpus)
 {
 	unsigned n[4] = {0};

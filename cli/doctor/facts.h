@@ -32,7 +32,9 @@
 
 enum doctor_known { DOCTOR_UNKNOWN = -1, DOCTOR_NO = 0, DOCTOR_YES = 1 };
 
-/* Levels of preemption, the best first. A process can also have no level (LEVEL_NONE). */
+/* Levels of preemption, the best first: the daemon suspends the process (TRAP); the shim suspends
+ * its own process (SELF), delays its submissions (GATE), or lowers its share (WEIGHT); the process
+ * is never held back (OBSERVE). A process can also have no level (LEVEL_NONE). */
 enum doctor_level {
 	LEVEL_TRAP,
 	LEVEL_SELF,
@@ -80,10 +82,10 @@ struct doctor_process {
 	/* ---- from the daemon ---- */
 	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
 	enum doctor_level level;
-	struct reason reason;	   /* why it is at no better level; code NONE: not known here */
-	enum doctor_known runtime; /* its runtime is enabled for debugging; NO: it never will be */
+	struct reason reason;	   /* why it has no better level; code REASON_NONE: not known */
+	enum doctor_known runtime; /* its runtime is enabled for debugging; NO: it can never be */
 	int64_t priority;	   /* 0 to 15; -1: it has none */
-	bool external; /* without the shim; a match rule or a command sets its priority */
+	bool external; /* it runs without the shim; a match rule or a command sets its priority */
 	unsigned drm_queues;
 	enum doctor_known held; /* its queues are suspended now, or its submissions wait */
 	int64_t suspends, suspended_us;
@@ -135,7 +137,7 @@ struct doctor_daemon {
 	int64_t restarts;      /* number of earlier workers of the same daemon */
 	int64_t refused_calls; /* system calls that the daemon's own seccomp filter refused */
 	int64_t room, refused; /* room: limit of connections at a time; refused: number refused */
-	int64_t elsewhere;     /* clients in other pid namespaces, not in facts.processes */
+	int64_t elsewhere; /* number of clients in other pid namespaces; not in facts.processes */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* RLIMIT_NOFILE of its worker */
 	int64_t other_pid;	      /* if no daemon replied: pid of a kfdschedd; 0: none runs */
@@ -194,7 +196,7 @@ struct doctor_facts {
 
 	struct doctor_process *processes; /* sorted by pid; owned */
 	size_t process_count, process_room;
-	bool processes_hidden; /* in a container, where kfd/proc has the host's pids */
+	bool processes_hidden; /* kfd/proc lists processes, but with pids of the host */
 	int chosen_pid;	       /* 0: all processes */
 	struct doctor_named named;
 };

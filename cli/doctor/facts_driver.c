@@ -120,8 +120,8 @@ static void collect_driver(struct doctor_facts *facts)
 	facts->module = access(MODULE, F_OK) ? DOCTOR_NO : DOCTOR_YES;
 	if (facts->module == DOCTOR_NO)
 		return;
-	/* A driver that is built into the kernel has no such file. The file has an "O" for a driver
-	 * from outside the kernel's tree. */
+	/* MODULE/taint has an "O" for a driver from outside the kernel's tree. A driver that is
+	 * built into the kernel has no such file. */
 	if (!read_text(text, sizeof(text), MODULE "/taint"))
 		facts->out_of_tree = strchr(text, 'O') ? DOCTOR_YES : DOCTOR_NO;
 	read_text(facts->driver_version, sizeof(facts->driver_version), MODULE "/version");
@@ -241,8 +241,9 @@ static bool is_node(const struct doctor_facts *facts, const struct doctor_card *
 	return false;
 }
 
-/* Reads a device of libdrm's list. Returns false if it is not a GPU of AMD with a render node here.
- * Only PCI devices have a vendor; a partition is a platform device (amdgpu_xcp_drv.c). */
+/* Reads a device of libdrm's list. Returns false if it is not a PCI GPU of AMD with a render node
+ * that this process can see. A partition of a GPU is a platform device (amdgpu_xcp_drv.c), which
+ * has no vendor. */
 static bool read_card(const drmDevice *device, struct doctor_card *out)
 {
 	const char *digits;

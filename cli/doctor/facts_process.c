@@ -156,7 +156,7 @@ static void read_listed(struct doctor_facts *facts, struct doctor_process *p, pi
 }
 
 /* Adds the processes in the driver's list, and counts the queues of all processes on each node. In
- * a container the list has pids of another namespace, so only the queues are counted. */
+ * a container the driver's list has pids of the host, so only the queues are counted. */
 static void add_seen(struct doctor_facts *facts)
 {
 	/* named: the driver's list has pids of the machine's first pid namespace, and this process
@@ -372,8 +372,8 @@ static void read_status(struct doctor_named *named)
 }
 
 /* Reads whether the process is dumpable: if it is, the files in /proc/PID belong to its user,
- * otherwise to root (task_dump_owner(), fs/proc/base.c). For a process of root this does not
- * differ, so it stays unknown. */
+ * otherwise to root (task_dump_owner(), fs/proc/base.c). For a process of root both are the same
+ * user, so its dumpable state stays unknown. */
 static void read_dumpable(struct doctor_named *named)
 {
 	struct stat st;
@@ -442,7 +442,7 @@ static int identify(struct doctor_named *named)
 	if (rc == -EINVAL)
 		rc = process_identify(proc_status_number(named->queried, "\nTgid:"),
 				      &named->identity);
-	if (rc) /* -EINVAL again: the number is no process any more, so it has ended */
+	if (rc) /* -EINVAL again: no process or thread has this number any more */
 		return rc == -EINVAL ? -ESRCH : rc;
 	user = getpwuid(named->identity.uid);
 	if (user)

@@ -82,7 +82,8 @@ static enum doctor_known loads(const char *library, char *problem, size_t size)
 	return strstr(output, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
 }
 
-/* Fails every call. The agent gets it in place of the driver's ioctl(). */
+/* Fails every call. The agent (libkfdshim-agent.so) gets this function in place of the driver's
+ * ioctl(). */
 static int no_ioctl(int fd, unsigned long request, void *arg)
 {
 	(void)fd;
@@ -92,9 +93,9 @@ static int no_ioctl(int fd, unsigned long request, void *arg)
 	return -1;
 }
 
-/* Starts the agent as the libkfdshim.so of this build does; to be called in a child process. The
- * agent creates its thread only with the first queue, so none is left running. Returns 0 if the
- * agent accepts the ABI, else 1. */
+/* Starts the agent (libkfdshim-agent.so) as the libkfdshim.so of this build does. Call it in a
+ * child process. The agent creates its thread only with the first queue, so no thread is left
+ * running. Returns 0 if the agent accepts the ABI, else 1. */
 static int start_agent(const struct doctor_facts *facts)
 {
 	static uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
@@ -120,7 +121,8 @@ static int start_agent(const struct doctor_facts *facts)
 	return !started || started->abi != KFDSHIM_AGENT_ABI;
 }
 
-/* Finds the shim and its agent, and checks that both can be loaded. */
+/* Finds libkfdshim.so and libkfdshim-agent.so, which it loads into a process that uses a GPU, and
+ * checks that both can be loaded. */
 static void collect_libraries(struct doctor_facts *facts)
 {
 	char directory[PATH_MAX];

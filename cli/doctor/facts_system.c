@@ -162,8 +162,8 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
 	if (daemon->here != DOCTOR_YES)
 		return;
-	/* Read CAP_SYS_PTRACE of the watchdog (daemon->pid), because the daemon's processes that
-	 * need it inherit it from the watchdog. */
+	/* Read CAP_SYS_PTRACE of the watchdog (daemon->pid), because the processes of the daemon
+	 * that need this capability inherit it from the watchdog. */
 	if (!read_mask(&capabilities, "CapPrm", "/proc/%lld/status", (long long)daemon->pid))
 		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
 	collect_limit(daemon);

@@ -3,9 +3,10 @@
  * Evaluates for each level of preemption whether it is the present one, whether it is possible, and
  * if not, why.
  *
- * needs[] lists what each level needs: checks, whose findings prevent it, and conditions. They are
- * evaluated in that order until one sets the result of the level, usually because it is not met and
- * therefore the reason. A SYSTEM or NODE check that is not in the table is no obstacle to diagnose.
+ * needs[] lists what each level needs: checks, whose findings can prevent the level, and
+ * conditions. Its entries are evaluated in order until one sets the result, usually to NO: that
+ * need is then the reason. 'kfdsched diagnose' reports no SYSTEM or NODE check that is not in
+ * needs[] as an obstacle.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -70,8 +71,8 @@ static bool yes(struct attempt *a, const char *why)
 	return true;
 }
 
-/* Sets the result of BY_HAND for a process that the daemon knows, because kfdsched sends the daemon
- * a request for it. Returns false for any other process. */
+/* Sets the result of BY_HAND for a process that the daemon knows: 'kfdsched suspend' then asks the
+ * daemon, so no debug session of its own is needed. Returns false for any other process. */
 static bool by_request(struct attempt *a)
 {
 	const struct diagnose_level *trap = &a->out->levels[LEVEL_TRAP];
@@ -87,8 +88,8 @@ static bool by_request(struct attempt *a)
 	return true;
 }
 
-/* Returns false if the process has a working shim, which levels self, gate and weight need.
- * Otherwise sets the result of the level and returns true. */
+/* Returns false if the process has a working shim, which LEVEL_SELF, LEVEL_GATE and LEVEL_WEIGHT
+ * need. Otherwise sets the result of the level and returns true. */
 static bool no_shim(struct attempt *a)
 {
 	const struct doctor_process *p = a->p;
@@ -162,8 +163,8 @@ static bool no_daemon(struct attempt *a)
 	return no(a, "start kfdschedd as root", "no kfdschedd listens at %.120s", daemon->socket);
 }
 
-/* Returns true if the daemon never holds the process because of its priority. The result is then
- * YES: the level is possible if the priority changes. */
+/* Handles a process that the daemon never suspends, because it has no priority or the highest one:
+ * sets the result to YES (possible with another priority) and returns true. */
 static bool no_priority(struct attempt *a)
 {
 	if (a->p->registered != DOCTOR_YES)
@@ -192,7 +193,7 @@ static bool lacks_shim(const struct attempt *a)
 	return a->p->shim == DOCTOR_NO;
 }
 
-/* Sets the result of level trap for a process that can be traced. Returns true. */
+/* Sets the result of LEVEL_TRAP for a process that can be traced. Returns true. */
 static bool by_trap(struct attempt *a)
 {
 	bool registered = a->p->registered == DOCTOR_YES;
@@ -201,7 +202,7 @@ static bool by_trap(struct attempt *a)
 	if (a->line->verdict == DOCTOR_CANNOT_KNOW)
 		return true;
 	if (registered && a->line->verdict == DOCTOR_OK)
-		/* YES, because the daemon has just seen the process and still tries. */
+		/* YES, because the reason why the daemon only observes the process is temporary. */
 		return yes(a, a->line->found + a->line->why);
 	if (registered || a->p->shim == DOCTOR_YES)
 		return no_as_line(a);
@@ -209,7 +210,8 @@ static bool by_trap(struct attempt *a)
 	return yes(a, why);
 }
 
-/* Sets the result of a level that the shim implements: self, gate or weight. Returns true. */
+/* Sets the result of a level that the shim implements (LEVEL_SELF, LEVEL_GATE, LEVEL_WEIGHT).
+ * Returns true. */
 static bool by_shim(struct attempt *a)
 {
 	if (a->p->registered != DOCTOR_YES && a->line->level == LEVEL_NONE)
@@ -221,13 +223,13 @@ static bool by_shim(struct attempt *a)
 }
 
 /* Sets the result of BY_HAND for a process that the daemon does not know, and returns true.
- * kfdsched then opens a debug session itself, so that the rights of its user count. */
+ * kfdsched then opens a debug session of its own, so the rights of the user who runs it decide. */
 static bool by_session(struct attempt *a)
 {
 	const struct doctor_facts *facts = a->facts;
 
-	/* A shim opens the session on its own process only if the process can be held back, that
-	 * is, with a priority below online. */
+	/* A shim opens a debug session on its own process only if the process can be held back,
+	 * that is, if its priority is below PRIORITY_ONLINE. */
 	if (a->out->level == LEVEL_SELF && diagnose_priority(a->p) < PRIORITY_ONLINE)
 		return no(a, "start kfdschedd as root, which takes it over",
 			  "its shim uses the only debug session to hold it");
@@ -305,8 +307,8 @@ static const struct need {
 };
 #define NEEDS (sizeof(needs) / sizeof(needs[0]))
 
-/* Returns true if a finding of the check in `need` prevents the level, and makes that finding the
- * reason. Findings about a GPU count only if the process uses that GPU. */
+/* Returns true if a finding of the check in `need` prevents the level, and stores that finding as
+ * the reason in a->result. Findings about a GPU count only if the process uses that GPU. */
 static bool is_prevented(struct attempt *a, const struct need *need)
 {
 	const struct doctor_findings *findings = &a->out->findings;
@@ -344,7 +346,7 @@ bool levels_concern(const struct doctor_facts *facts, const struct doctor_proces
 
 	if (doctor_check_scope(f->check) >= DOCTOR_PROCESS)
 		return true;
-	/* A check can have several entries, each with a condition of its own. */
+	/* needs[] can have several entries for a check, with different conditions. */
 	for (size_t i = 0; i < NEEDS; i++) {
 		if (needs[i].settles || needs[i].check != f->check ||
 		    (needs[i].applies && !needs[i].applies(&a)))

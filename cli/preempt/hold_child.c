@@ -39,9 +39,9 @@ static void forward(int signal)
 	kill(acting, signal);
 }
 
-/* Returns true if the signal must stay ignored: SIGHUP if it is ignored now, because nohup has set
- * that on purpose. An ignored SIGINT is handled, because a shell ignores it for every command that
- * is started with &. */
+/* Returns true if the signal must stay ignored. This is only so for SIGHUP if it is ignored now:
+ * nohup has set that on purpose. An ignored SIGINT is handled all the same, because a shell ignores
+ * it for every command that is started with &. */
 static bool is_unwanted(int signal)
 {
 	struct sigaction now;
@@ -209,8 +209,8 @@ void session_wait_us(struct session *session, double us)
 }
 
 /* Reports why the session could not be opened. Returns the exit code: CLI_IMPOSSIBLE, for example
- * if another debugger has the process or the right to trace it is missing, or CLI_FAILED. If
- * libkfdshim.so may have a session on its own process, as without a daemon, the message explains
+ * if another debugger has the process or the right to trace it is missing, or CLI_FAILED. Without a
+ * daemon, libkfdshim.so can itself have a debug session on its process; the message then explains
  * how to end that session. */
 static int refused(const struct cli_command *cmd, pid_t pid, int error, const char *reason)
 {

@@ -108,7 +108,7 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
 
 #define CHECK_NS 1000000 /* 1 ms: time between two checks whether the first request is over */
 /* Pause after a request: 50 ms if it has failed. Otherwise 1 ms, so that a command that only uses
- * the CPU leaves time to others, and lets virtual time go on. */
+ * the CPU leaves time to others, and lets the virtual time of a simulation go on. */
 #define FAILED_NS 50000000
 #define PAUSE_NS 1000000
 

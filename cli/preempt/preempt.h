@@ -123,9 +123,9 @@ const char *hold_child_errmsg(enum hold_child_end end);
 /*
  * A debug session of kfdsched itself on a process that no daemon knows.
  *
- * The session is served while the caller waits, so that the process is not disturbed: its signals
- * are forwarded, the events of its runtime are answered, and a queue that it creates while it is
- * suspended is suspended too.
+ * A traced process stops at each signal and runtime event until its debugger answers. So while the
+ * caller waits, session_wait_us() forwards its signals and answers its events. A queue that the
+ * process creates while it is suspended is suspended, too.
  *
  * Threads: all calls from the thread that opened the session. Errors are reported in one line on
  * stderr.
@@ -136,7 +136,8 @@ struct session {
 	int signals;
 	double opening_us; /* duration of the first suspend; NAN: there was no queue */
 	bool interrupted;  /* a signal requested the end */
-	/* Why the hold is over (the process or the session has ended), static; NULL: it is not. */
+	/* Static text: why the suspension is over (the process or the session has ended). NULL: it
+	 * is not over. */
 	const char *gone;
 	/* 0, or the negative errno of the failed suspend of a queue that was created while the
 	 * process was suspended. */
@@ -150,8 +151,8 @@ struct session {
  * trace it. */
 int hold_session_open(struct session *session, const struct cli_command *cmd,
 		      const struct target_process *target, int signals);
-/* Serves the session for `us` microseconds (INFINITY: no limit). Returns earlier if
- * session->interrupted or session->gone gets set. */
+/* Waits for `us` microseconds (INFINITY: no limit) and handles the session's events meanwhile.
+ * Returns earlier if session->interrupted or session->gone gets set. */
 void session_wait_us(struct session *session, double us);
 /* Ends the session. The driver then resumes all queues. */
 void session_close(struct session *session);
@@ -170,15 +171,15 @@ void session_close(struct session *session);
 struct preempt_job {
 	struct target_process target;
 	unsigned times;
-	/* Time on hold, time between two rounds, and the longest suspend that is tolerated
+	/* Time in suspension, time between two rounds, and the longest suspend that is tolerated
 	 * (INFINITY: no limit). */
 	double hold_us, pause_us, slow_us;
 	/* The pid by which the daemon knows the process; the daemon then suspends it. 0: no daemon
 	 * knows the process, and kfdsched suspends it by a debug session of its own. */
 	pid_t daemon_pid;
 	bool simulated;
-	/* Shell command of a request, which is repeated during the whole measurement; a pause then
-	 * precedes the first round, too. NULL: none. */
+	/* Shell command that is one request; it is repeated during the whole measurement, which
+	 * then also has a pause before the first round. NULL: no requests. */
 	const char *online;
 	const char *socket;
 };
@@ -192,8 +193,8 @@ struct preempt_request {
 /* Runs of job->online, in memory shared with the process that makes them. */
 struct preempt_online {
 	pid_t pid; /* process that makes the runs, a group leader; 0: it has ended */
-	/* True when the first run is over. Its status is first_status; the list does not have
-	 * it. */
+	/* True when the first run is over: its status is in first_status, and `list` does not
+	 * contain it. */
 	bool begun;
 	int first_status;
 	unsigned count, failed;
@@ -212,7 +213,7 @@ struct preempt_result {
 	struct preempt_round {
 		/* `held_us`: from the end of the suspend to the start of the resume. */
 		double suspend_us, held_us, resume_us;
-		uint64_t held_ns; /* begin of the hold, CLOCK_MONOTONIC */
+		uint64_t held_ns; /* end of the suspend, CLOCK_MONOTONIC */
 	} rounds[];		  /* `done` entries */
 };
 
@@ -233,19 +234,19 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
  */
 int preempt_rounds(const struct preempt_job *job, int signals, struct preempt_result *result);
 
-/* Statistics of a number of times. If count is 0, all other members are NAN. */
+/* Statistics of a list of durations. If count is 0, all other members are NAN. */
 struct preempt_times {
 	unsigned count;
 	double min, mean, p50, p90, p99, max;
 	double *sorted; /* `count` values, ascending */
 };
 
-/* Statistics. `suspend`, `held` and `resume` are of all rounds but the first, which is printed
- * apart. */
+/* Statistics. `suspend`, `held` and `resume` cover all rounds but the first, which is printed
+ * separately. */
 struct preempt_stats {
 	struct preempt_times suspend, held, resume;
-	/* Requests that began and ended within one hold, and those that began and ended while the
-	 * process ran, up to the end of the last round. */
+	/* Requests that began and ended within one suspension, and those that began and ended while
+	 * the process ran, up to the end of the last round. */
 	struct preempt_times online_held, online_outside;
 	unsigned online_across; /* requests during which a suspend or resume began or ended */
 };

@@ -36,7 +36,7 @@ static double on_ns(const struct preempt_round *round)
 	return (double)round->held_ns + 1e3 * (round->held_us + round->resume_us);
 }
 
-/* Sorts the requests into those within a hold, those outside of holds, and those that overlap a
+/* Sorts the requests into those within a suspension, those outside of one, and those that overlap a
  * suspend or resume. The lists of requests and of rounds are in order of time, so one pass
  * suffices. Requests that began after the last round are not counted, because a failed round can
  * have followed it. */
@@ -250,7 +250,8 @@ static json_t *by_daemon(const void *row)
 
 #include "cli/preempt/preempt.def"
 
-/* Adds a row to a table of times. `count`: the key for their number, "rounds" or "requests". */
+/* Adds a row to a table of times. `count`: key under which the number of durations is stored,
+ * "rounds" or "requests". */
 static void add_row(json_t *rows, const char *name, const char *count,
 		    const struct preempt_times *times)
 {
@@ -271,7 +272,7 @@ static void print_table(const struct preempt_stats *stats)
 	render_table(fields_preempt_row, "name,rounds,min,mean,median,p90,p99,max", rows, stdout);
 }
 
-/* Prints how long the requests took while the process was held, and while it ran. */
+/* Prints how long the requests took while the process was suspended, and while it ran. */
 static void print_online(const struct preempt_online *online, const struct preempt_stats *stats)
 {
 	json_t *rows = json_array();

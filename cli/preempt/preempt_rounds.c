@@ -37,8 +37,9 @@ static void problem(struct act *act, const char *what, const char *why)
 
 /* ---- by the daemon ---- */
 
-/* Returns true, and records the reason, if the process to be measured has ended. Needed because a
- * lease names a pid, which can then belong to another process. */
+/* Returns true, and records the reason, if the process to be measured has ended. Needed because the
+ * daemon is asked to suspend a pid, which can belong to another process when the measured one has
+ * ended. */
 static bool has_ended(struct act *act)
 {
 	if (!target_has_ended(&act->job->target))
@@ -47,8 +48,8 @@ static bool has_ended(struct act *act)
 	return true;
 }
 
-/* Waits for `us` microseconds. Returns earlier if the lease `fd` (-1: none) or the process ends,
- * or on a signal. */
+/* Waits for `us` microseconds. Returns earlier if the daemon's suspension ends (`fd`; -1: there is
+ * none), if the process ends, or on a signal. */
 static void wait_us(struct act *act, int fd, double us)
 {
 	struct pollfd fds[] = {{.fd = act->signals, .events = POLLIN},
@@ -99,8 +100,8 @@ static bool next(struct act *act, const char *kind, struct daemon_call *out)
 	return found;
 }
 
-/* Waits until the process was on hold for job->hold_us. The time counts from the end of the
- * suspend, so that the delivery of its event is a part of the hold. */
+/* Waits until the process was suspended for job->hold_us, counted from the end of the suspend call.
+ * So the time until the event of that call arrived is subtracted from the wait. */
 static void hold(struct act *act, int fd, const struct daemon_call *suspend)
 {
 	double since_us = (double)clock_of(CLOCK_REALTIME) / 1e3 - suspend->end_us;
@@ -129,8 +130,9 @@ static bool count(struct act *act, const struct daemon_call *suspend,
 	return preempt_count(act->job, act->result, round);
 }
 
-/* Finishes a round whose lease `fd` is granted: waits for the hold time, closes the lease, and
- * waits for the resume. Returns false if no further round must follow. */
+/* Finishes a round whose lease `fd` (suspension by the daemon until `fd` is closed) is granted:
+ * waits for the hold time, closes `fd`, and waits for the resume. Returns false if no further round
+ * must follow. */
 static bool held(struct act *act, int fd)
 {
 	struct daemon_call suspend, resume;
@@ -154,12 +156,13 @@ static bool held(struct act *act, int fd)
 	return count(act, &suspend, &resume);
 }
 
-/* Runs one round by a lease. Returns false if no further round must follow. */
+/* Runs one round in which the daemon suspends the process. Returns false if no further round must
+ * follow. */
 static bool once_by_daemon(struct act *act)
 {
 	int fd = kfdsched_hold(act->k, act->job->target.pid);
 
-	/* Check this after the request: if the process has ended meanwhile, the lease may be on
+	/* Check this after the request: if the process has ended, the daemon may have suspended
 	 * another process with the same pid, which must not stay suspended. */
 	if (has_ended(act)) {
 		if (fd >= 0)
@@ -191,8 +194,8 @@ static bool may_go_on(struct act *act, int error)
 	return false;
 }
 
-/* Runs one round by the session. The process is resumed in any case, also after a failed suspend.
- * Returns false if no further round must follow. */
+/* Runs one round in which kfdsched's own debug session suspends the process. The process is resumed
+ * in any case, also after a failed suspend. Returns false if no further round must follow. */
 static bool once_by_session(struct act *act)
 {
 	struct session *session = &act->session;

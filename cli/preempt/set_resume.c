@@ -132,9 +132,9 @@ static bool has_pidfd_of(pid_t pid, pid_t target)
 	return has;
 }
 
-/* Finds a kfdsched that holds the process. Such a kfdsched is two processes, parent and child,
- * which both have a pidfd of that process. Reports the lower pid, nearly always the parent's;
- * killing either ends both. */
+/* Finds a kfdsched that keeps the process suspended. Such a kfdsched is two processes, parent and
+ * child, which both have a pidfd of that process. Reports the lower pid, nearly always the
+ * parent's; killing either ends both. */
 static bool holder_find(pid_t target, struct holder *out)
 {
 	DIR *proc = opendir("/proc");
@@ -153,8 +153,8 @@ static bool holder_find(pid_t target, struct holder *out)
 	return out->pid > 0;
 }
 
-/* Prints which foreground command holds the process, or that none does; called if no daemon holds
- * it. */
+/* Prints which kfdsched command keeps the process suspended, or that none does. Called if the
+ * daemon does not. */
 static int print_holder(const struct control_req *req)
 {
 	char errmsg[512];

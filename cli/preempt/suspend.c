@@ -2,9 +2,9 @@
 /*
  * kfdsched suspend: suspends a process, by the daemon if the daemon knows the process.
  *
- * Without a daemon no lease can outlive this command, so the process is suspended as long as this
- * command runs. A child holds the session (hold_child_run()), so that the process runs on however this
- * command ends.
+ * Without a daemon nothing can keep a process suspended after this command has ended, so the
+ * suspension lasts as long as this command runs. A child holds the session (hold_child_run()), so
+ * that the process runs on however this command ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,12 +20,13 @@
 #include "common/clock.h"
 #include "common/wait.h"
 
-/* How often the lease is requested again from a restarted daemon, and time between two requests. */
+/* How often the suspension is requested again from a restarted daemon, and time between two
+ * requests. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000
 
-/* Requests the lease again after the connection was lost, because possibly only the daemon's worker
- * was restarted. Returns the fd of the lease or a negative errno. */
+/* Requests the lease (the suspension) again after the connection was lost, because possibly only
+ * the daemon's worker was restarted. Returns the fd of the lease or a negative errno. */
 static int hold_again(const struct control_req *req, const struct target_process *target)
 {
 	int fd = -ECONNRESET;
@@ -35,7 +36,7 @@ static int hold_again(const struct control_req *req, const struct target_process
 		fd = kfdsched_hold(req->daemon, req->pid);
 		/* A further try is pointless: the process has ended (another process can get its
 		 * pid), it was resumed before the request was answered (-ECANCELED), or it cannot
-		 * be held any more. */
+		 * be suspended any more. */
 		if (target_has_ended(target) || fd == -ECANCELED || fd == -EPERM ||
 		    fd == -EOPNOTSUPP)
 			break;
@@ -53,8 +54,8 @@ static json_t *by_daemon(json_t *seconds)
 	return json_pack("{so sb sn}", "seconds", seconds, "by_daemon", 1, "queues");
 }
 
-/* Keeps the lease until another command resumes the process, the process ends, or this command
- * ends. Returns the exit code. */
+/* Keeps the lease (the suspension by the daemon, until `fd` is closed) until another command
+ * resumes the process, the process ends, or this command ends. Returns the exit code. */
 static int hold(const struct control_req *req, const struct target_process *target, int fd)
 {
 	int rc = 0;
@@ -75,8 +76,8 @@ static int hold(const struct control_req *req, const struct target_process *targ
 		if (rc == -ECONNRESET)
 			rc = fd = hold_again(req, target);
 	}
-	/* With --json the output is one object, so the exit code alone reports that another command
-	 * has resumed the process. */
+	/* With --json the output is one object, which is already printed. So if another command has
+	 * resumed the process, only the exit code reports it. */
 	if (rc != -ECANCELED || !req->json)
 		control_req_print(&cmd_suspend, req, rc == -ECANCELED ? 0 : rc);
 	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
@@ -141,8 +142,8 @@ static int failed(const struct direct_hold *hold, const char *what, int error)
 			  strerror(-error));
 }
 
-/* Suspends the process or its chosen queues. Returns CLI_GO_ON, or the exit code if the
- * process still runs. */
+/* Suspends the process or its chosen queues. Returns CLI_GO_ON if they are suspended, else the exit
+ * code. */
 static int take(struct direct_hold *hold)
 {
 	struct trap *trap = hold->session.trap;
@@ -213,7 +214,7 @@ static void wait_for_end(struct session *session)
 	progress_clear();
 }
 
-/* Reports why the hold ended. Returns the exit code. */
+/* Reports why the suspension ended. Returns the exit code. */
 static int print_end(const struct direct_hold *hold)
 {
 	const struct session *session = &hold->session;
@@ -272,8 +273,8 @@ static int suspend_direct(const struct control_req *req, const struct target_pro
 
 /* ---- command ---- */
 
-/* Holds the process in the foreground: by the daemon, or by a debug session if no daemon knows the
- * process. */
+/* Keeps the process suspended while this command runs: by the daemon, or by a debug session if no
+ * daemon knows the process. */
 static int hold_or_act(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct target_process target;
@@ -290,7 +291,7 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
 	 * has not reconnected yet. A debug session would be wrong in both cases. */
 	if (control_req_needs_daemon(fd, req->pid) && !(was_lost && fd == -ESRCH))
 		code = suspend_direct(req, &target, queues);
-	else if (was_lost && fd == -ECANCELED) /* held, but resumed before the reply arrived */
+	else if (was_lost && fd == -ECANCELED) /* suspended, but resumed before the reply */
 		code = control_req_print_done(&cmd_suspend, req, 0, by_daemon(json_null()));
 	else if (fd < 0)
 		code = control_req_print(&cmd_suspend, req, fd);
@@ -301,7 +302,8 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
 }
 
 /* Suspends some queues of a process. This is not possible for a process that the daemon knows,
- * because a lease is for a whole process, and the process's only debug session is the daemon's. */
+ * because the daemon can only suspend a whole process, and the process's only debug session is the
+ * daemon's. */
 static int some_queues(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct target_process target;

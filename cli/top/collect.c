@@ -266,8 +266,8 @@ static void add_process(const struct driver *driver, const struct driver_seen *s
 	struct top_process *process = top_find_process(state, seen->pid);
 	bool by_daemon = process != NULL;
 
-	/* Skip the process, because it has ended: its queues were not read while the daemon listed
-	 * it, and the daemon does not list it any more. */
+	/* While the daemon listed this process, its queues were not read. Now the daemon does not
+	 * list it, so the process has ended: skip it. */
 	if (!process && !seen->queues_read)
 		return;
 	if (!process)

@@ -207,8 +207,8 @@ void detail_close(struct detail *detail)
 	free(detail);
 }
 
-/* Adds the last values from debugfs to the current sample, because debugfs is expensive and is read
- * less often. Adds only values that no other source has reported in this sample. */
+/* Adds the last values from debugfs to the current sample, because debugfs is slow and therefore
+ * not read for every sample. Adds only values that no other source has reported in this sample. */
 static void add_registers(const struct detail *detail, struct observation *seen)
 {
 	const struct observe_list *from = &detail->registers.queues;

@@ -10,7 +10,7 @@
 #define BAR 12u	  /* width of the bar of a node */
 #define WIDE 100u /* from this screen width on the bar is BAR_WIDE wide */
 #define BAR_WIDE 20u
-#define LIST_LEAST 8u /* lines of the screen that are kept free of nodes */
+#define LIST_LEAST 8u /* lines of the screen that nodes must not use */
 
 static const char *plural(size_t n)
 {
@@ -230,8 +230,8 @@ static void draw_list(struct screen *screen, unsigned line, struct top_ui *ui,
 
 /* ---- queues ---- */
 
-/* Columns of the queue list; on a narrow screen the last ones are hidden. `field` is OBSERVE_FIELDS
- * if the text is not a field of the queue, so that cell() makes it. */
+/* Columns of the queue list; on a narrow screen the last ones are hidden. `field`: field of the
+ * queue that is shown; OBSERVE_FIELDS: none, because cell() composes the text. */
 static const struct {
 	const char *title;
 	unsigned width;

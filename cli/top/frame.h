@@ -37,7 +37,8 @@ struct top_column_info {
 	const char *title;
 	unsigned width; /* characters; TOP_COMMAND: minimum, it gets the remaining width */
 	bool left;	/* text is aligned left */
-	/* The column with the largest value is hidden first on a narrow terminal; 0: never. */
+	/* Columns are hidden on a narrow terminal in the order of this number, the largest first;
+	 * 0: never. */
 	unsigned goes;
 	bool largest_first; /* default sort order is descending */
 };

@@ -24,7 +24,7 @@ void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page)
 	ui->page = page ? page : 1;
 	while (i < count && frame->rows[i].process->pid != ui->chosen)
 		i++;
-	/* If the process is gone, select the row that is now at its index. */
+	/* If the selected process is gone, select the row that is now at ui->index. */
 	if (i == count)
 		i = count == 0 ? 0 : ui->index < count ? ui->index : count - 1;
 	ui->index = i;
@@ -72,7 +72,7 @@ static void sort_by(struct top_ui *ui, enum top_column column)
 	ui->view.reverse = top_column_info(column)->largest_first;
 }
 
-/* Sorts by the next visible column. step: 1 or -1. */
+/* Sorts by the visible column next to the present one: on its right (step 1) or left (step -1). */
 static void sort_beside(struct top_ui *ui, int step)
 {
 	unsigned c = ui->view.sort;

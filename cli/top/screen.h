@@ -63,7 +63,7 @@ void screen_begin(struct screen *screen, unsigned width, unsigned height);
 void screen_free(struct screen *screen);
 
 /* screen_text() and screen_print() append text to a line, cut to the width of the screen. They do
- * nothing if the screen has no such line. */
+ * nothing if `line` is below the screen. */
 void screen_text(struct screen *screen, unsigned line, enum screen_ink ink, const char *text);
 void screen_print(struct screen *screen, unsigned line, enum screen_ink ink, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -167,7 +167,7 @@ struct top_ui {
 	enum ui_mode under; /* UI_LIST or UI_QUEUES: the view that the present mode returns to */
 	struct top_view view;
 	pid_t chosen;		   /* process of the selected row */
-	size_t index;		   /* index that this row had last */
+	size_t index;		   /* index of that row in the last frame */
 	size_t first;		   /* index of the first row that is shown */
 	unsigned page;		   /* number of rows that fit the screen */
 	size_t queue_first;	   /* UI_QUEUES: first queue that is shown */
@@ -183,8 +183,8 @@ struct top_ui {
 
 /* Sets the initial state. pid: show this process only; 0: all. */
 void ui_begin(struct top_ui *ui, pid_t pid);
-/* Handles one key (a character or enum ui_key). frame: the one on the screen. Returns the action
- * for the caller. */
+/* Handles one key (a character or enum ui_key). frame: the frame that the user sees. Returns the
+ * action that the caller has to do. */
 enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key);
 /* Finds the selected process in a new frame, and scrolls so that its row is among the `page` rows
  * that are shown. If the process is gone, selects the row that is now at its last index. */

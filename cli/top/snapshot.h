@@ -27,7 +27,7 @@
 struct top_node {
 	uint32_t gpu_id;
 	char name[24];	     /* name of the GPU in the driver's topology */
-	struct gpu_name gpu; /* names for users; gpu_id 0: this machine has no such GPU */
+	struct gpu_name gpu; /* names for users; gpu.gpu_id 0: this machine has no such GPU */
 	char policy[TOP_WORD];
 	/* Total time for which a process had work here, in us; from the daemon. */
 	int64_t work_us;
@@ -45,7 +45,7 @@ struct top_process {
 	pid_t pid;	     /* in the pid namespace of the source, daemon or sysfs */
 	pid_t inner_pid;     /* in the process's own pid namespace; 0: equal to pid, or not known */
 	bool by_daemon;	     /* reported by the daemon; false: found in sysfs only */
-	int8_t shim, active; /* 1: the process runs with the shim; has work */
+	int8_t shim, active; /* shim 1: it runs with the shim; active 1: it has work */
 	int priority;	     /* 0 to 15 */
 	char level[TOP_WORD], role[TOP_WORD], state[TOP_WORD];
 	char command[TOP_COMMAND_BYTES]; /* chosen by the process: hostile input */

@@ -150,7 +150,7 @@ static void suspend(struct top_actions *actions, pid_t pid, char *message, size_
 		 kfdsched_errmsg(actions->daemon));
 }
 
-/* Ends every suspension of the process that an operator has requested, in top or elsewhere. */
+/* Ends every suspension of the process that a user has requested, in top or by another command. */
 static void resume(struct top_actions *actions, pid_t pid, char *message, size_t size)
 {
 	kfdsched_resume(actions->daemon, pid);
@@ -284,7 +284,7 @@ static void act(struct top_loop *live, enum ui_action action)
 }
 
 /* Handles all keys that are waiting. `readable`: poll() reported stdin as readable. Returns 0, or
- * -EIO if the terminal is closed. */
+ * -EIO if the terminal was closed. */
 static int keys(struct top_loop *live, bool readable)
 {
 	int key = terminal_key();
@@ -397,7 +397,8 @@ static int run(int argc, char **argv)
 
 	if (code == CLI_GO_ON && options.pid)
 		code = is_there(options.pid);
-	/* If live output has no terminal, skip this check: run_live() reports that first. */
+	/* Skip this check for live output without a terminal: run_live() reports the missing
+	 * terminal instead. */
 	if (code == CLI_GO_ON && (options.once || isatty(STDOUT_FILENO)) &&
 	    select_needs_list(&cmd_top, options.socket) != CLI_DONE)
 		code = CLI_IMPOSSIBLE;

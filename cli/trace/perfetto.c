@@ -115,7 +115,8 @@ static struct track *track(struct perfetto *p, struct track wanted, const char *
 	return t;
 }
 
-/* Writes the name of the process, but only once. Returns the pid to use in the file. */
+/* Writes the name of the process once, with its first event that has the name. Returns its pid for
+ * the file. */
 static pid_t process(struct perfetto *p, pid_t pid, const char *comm)
 {
 	static const char *const ours[] = {"kfdschedd", "driver", "GPUs", "not known"};
@@ -261,7 +262,8 @@ static void suspension(struct perfetto *p, const struct trace_event *event)
 	node_events(p, event);
 }
 
-/* Draws a bar for the time in which the process holds itself (TRACE_HELD to TRACE_RELEASED). */
+/* Draws a bar for the time in which the process's shim holds its work back (TRACE_HELD to
+ * TRACE_RELEASED). */
 static void held(struct perfetto *p, const struct trace_event *event)
 {
 	struct track *t = track(

@@ -44,7 +44,8 @@ struct followed {
 	uint64_t number; /* number of the last event emitted */
 	/* Time of the last dump (0: none yet) and of the next one; ns, CLOCK_MONOTONIC. */
 	uint64_t queried_ns, next_ns;
-	/* Missed events, and the time between the last dump and the end of the process. */
+	/* lost: number of missed events. unseen_ns: time from the last dump to the end of the
+	 * process. */
 	uint64_t lost, unseen_ns;
 };
 
@@ -83,8 +84,9 @@ static bool has_event(const struct shm_source *shm_source, const json_t *events,
 	return false;
 }
 
-/* Emits an event at the start of the trace for each queue that had work or waited then. A queue
- * with an event in the dump is left out, because its state can have changed since. */
+/* For each queue that has work or waits, emits an event with the time of the trace's start. Leaves
+ * out queues of which the dump has an event, because their state can have changed since the
+ * start. */
 static void emit_beginning(const struct shm_source *shm_source, const struct followed *one,
 			   const json_t *shm)
 {
@@ -228,8 +230,8 @@ static void query_one(struct shm_source *shm_source, struct followed *one)
 	*one = copy;
 }
 
-/* Runs in the thread: requests the dumps as they are due, and each once more when the trace
- * ends. */
+/* Runs in the thread: requests the dump of each process whenever it is due, and once more when the
+ * trace ends. */
 static void *follow_all(void *argument)
 {
 	struct shm_source *shm_source = argument;

@@ -18,9 +18,9 @@
 #define PREFIX "kfdsched-"
 #define READ_MOST (4u << 20) /* limit of what is read at once, in bytes */
 
-/* Functions by which amdkfd changes queues and processes: a few calls for each operation. (All
- * functions of amdgpu would be thousands of calls.) Their names differ between kernel releases;
- * those that the running kernel has are traced. */
+/* Functions by which amdkfd changes queues and processes: a few calls for each operation. (Tracing
+ * all functions of amdgpu would record thousands of calls.) Their names differ between kernel
+ * releases; those that the running kernel has are traced. */
 static const char *const functions[] = {
 	"evict_process_queues_cpsch",
 	"evict_process_queues_nocpsch",
@@ -448,7 +448,7 @@ static bool parse_graph(const char *c, struct trace_event *out)
 		out->mark = TRACE_SPAN;
 		return true;
 	}
-	/* A function that has called no other traced function: one line. */
+	/* A function that called no other traced function: its start and end are one line. */
 	if (end > what && end[-1] == ';' && take_duration(duration, out)) {
 		take_name(what, (size_t)(end - what) - 1, out);
 		out->mark = TRACE_SPAN;

@@ -87,7 +87,8 @@ static uint32_t shm_kind(const char *word, size_t bytes)
 	return CLIENT_SHM_EVENT_NONE;
 }
 
-/* Sets mark, name and text of an event. `kind`, `value`: as in channel/client_shm.h. */
+/* Sets out->mark (which bar the event begins or ends), out->name and out->text. `kind`, `value`: as
+ * in channel/client_shm.h. */
 static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 {
 	static const enum trace_mark marks[CLIENT_SHM_EVENT_KINDS] = {
@@ -230,7 +231,7 @@ static void call_ends(struct open_calls *open, const struct hiplog_record *recor
 	else if (call && call->us <= record->us)
 		us = record->us - call->us;
 	else
-		return; /* it stays a point, because the start is not known */
+		return; /* the event stays a TRACE_POINT: the start is not known */
 	if (call)
 		call->us = 0;
 	if (us > record->us)

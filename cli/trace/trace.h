@@ -70,9 +70,9 @@ enum trace_mark {
 	TRACE_QUEUE_ACTIVE,
 	TRACE_QUEUE_BLOCKED,
 	TRACE_QUEUE_IDLE, /* or destroyed */
-	TRACE_HELD,	  /* the process holds itself (level self, gate or weight) */
+	TRACE_HELD, /* the process's shim holds its work back (LEVEL_SELF, _GATE or _WEIGHT) */
 	TRACE_RELEASED,
-	TRACE_SUSPENDED, /* the daemon's suspend has ended; it took duration_ns */
+	TRACE_SUSPENDED, /* the daemon's suspend call has returned; it took duration_ns */
 	TRACE_RESUMED,
 	TRACE_SPAN, /* begins at ns, takes duration_ns */
 	TRACE_GONE, /* the process has ended */

@@ -137,8 +137,9 @@ static bool text_read(struct line_reader *text, int fd)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Handles an idle stream: passes on an incomplete line, for example a prompt that the user has to
- * see, unless the line begins like one that take() uses ("kfdshim[", or ":" of HIP's log). */
+/* Called when the stream is idle. Writes an incomplete line to `rest`, because it may be a prompt
+ * that the user has to see. A line that begins like one that take() uses ("kfdshim[", or ":" of
+ * HIP's log) is kept. */
 static void text_idle(struct line_reader *text)
 {
 	static const char *const ours[] = {"kfdshim[", ":"};
@@ -154,7 +155,8 @@ static void text_idle(struct line_reader *text)
 		pass_on(text);
 }
 
-/* Handles the end of the stream: gives an incomplete last line to take(), or passes it on. */
+/* Handles the end of the stream: gives an incomplete last line to take(), or writes it to
+ * `rest`. */
 static void text_end(struct line_reader *text)
 {
 	if (text->used > 0 && (text->begun || !text->take(text->context, text->line, text->used)))
@@ -162,8 +164,8 @@ static void text_end(struct line_reader *text)
 	text->used = 0;
 }
 
-/* Passes on to the user the text before a record of HIP's log in the same line: other output, such
- * as a prompt. A prefix that each line has (the rank that mpirun adds) is not passed on. */
+/* Writes the text before a record of HIP's log in the same line to the user's stderr: it is other
+ * output, such as a prompt. Leaves out a prefix that each line has (the rank that mpirun adds). */
 static void pass_on_prompt(struct trace_session *run, const struct hiplog_text *before)
 {
 	size_t n_valid = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
@@ -202,7 +204,8 @@ static bool take_hip(struct trace_session *run, const struct line_reader *from, 
 	return true;
 }
 
-/* Handles a line of the --hip-log file. Such lines are never passed on. */
+/* Handles a line of the --hip-log file. Returns true for every line, so that none is written to the
+ * user's stderr. */
 static bool take_log(void *context, const char *line, size_t bytes)
 {
 	struct trace_session *run = context;
@@ -212,7 +215,7 @@ static bool take_log(void *context, const char *line, size_t bytes)
 }
 
 /* Handles a line of the command's stderr: an event of the shim, or with --hip a record of HIP's
- * log. Other lines are passed on. */
+ * log. Returns false for other lines, which are then written to the user's stderr. */
 static bool take_talk(void *context, const char *line, size_t bytes)
 {
 	struct trace_session *run = context;
@@ -224,7 +227,8 @@ static bool take_talk(void *context, const char *line, size_t bytes)
 			run->log_lost += number - run->log_number - 1;
 		run->log_pid = event.pid;
 		run->log_number = number;
-		/* With a daemon the same event arrives by the shared memory, with its own time. */
+		/* With a daemon this event also arrives by the shared memory, with its own time, so
+		 * it is not added here. */
 		if (!run->daemon.shm_source && trace_is_chosen(run->options, event.pid))
 			trace_output_add(&run->output, &event);
 		return true;
@@ -245,13 +249,13 @@ static int open_log(struct trace_session *run)
 
 /* ---- the command ---- */
 
-/* Returns the exit code for a command that could not be started, as a shell's. */
+/* Returns the exit code with which a shell reports that a command could not be started. */
 static int exit_code_of(int error)
 {
 	switch (error) {
 	case ENOENT:
 		return NOT_FOUND;
-	case EMFILE: /* the resources of kfdsched are the reason, not the command */
+	case EMFILE: /* kfdsched itself lacks fds or memory; the command is not the reason */
 	case ENFILE:
 	case EAGAIN:
 	case ENOMEM:
@@ -262,8 +266,9 @@ static int exit_code_of(int error)
 }
 
 /* Starts the command with libkfdshim.so preloaded, as by "kfdsched run". It stays in the process
- * group of kfdsched, so that Ctrl-C reaches both. Its stderr is read if it has events: without a
- * daemon, or with --hip. Returns CLI_GO_ON or the exit code. */
+ * group of kfdsched, so that Ctrl-C reaches both. Its stderr is redirected to kfdsched if it will
+ * have events: without a daemon those of the shim, with --hip those of HIP. Returns CLI_GO_ON or
+ * the exit code. */
 static int start_command(struct trace_session *run, bool daemon)
 {
 	char *const *argv = run->options->command;
