@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched doctor: checks whether preemption works on this machine, and advises how to fix it.
- * Prints findings as a table and as JSON, for diagnose, too. */
+ * Has the functions that print findings as a table and as JSON, which diagnose uses, too. */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /*
  * kfdsched preempt: suspends and resumes a process a number of times and prints how long each
  * operation took. If a daemon knows the process, the daemon suspends it, by leases (suspensions
- * that end with their fd). The work is done in a child (hold_child_run()), so that the process runs on
- * however this command ends.
+ * that end with their fd). The work is done in a child (hold_child_run()), so that the process runs
+ * on however this command ends.
  */
 #include "cli/preempt/preempt.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the commands that hold a process: suspend, resume, set and policy, which send a control
- * request to the daemon, and preempt.
+ * Shared by the commands that suspend a process or change how it is suspended: suspend, resume, set
+ * and policy, which send a control request to the daemon, and preempt.
  *
  * Threads: none.
  */
@@ -71,15 +71,15 @@ struct suspend_ids {
  * text is not such a list. */
 int suspend_read_ids(const char *text, void *ids);
 
-/* ---- the child that holds a process: hold_child.c ---- */
+/* ---- the child that keeps a process suspended: hold_child.c ---- */
 
 /*
- * Takes another process off the GPU from within a child process, while the parent watches
- * the child.
+ * Suspends the queues of another process from within a child process, while the parent watches the
+ * child.
  *
  * The work is done in a child because the child's death undoes it, whatever its cause: the
  * driver ends the debug sessions of a debugger that has died and resumes their queues, and
- * the daemon ends the leases of a connection that was closed. The parent opens nothing, so
+ * the daemon ends the suspensions of a connection that was closed. The parent opens nothing, so
  * that it can always kill a child that was stopped (SIGSTOP, a debugger) during its work.
  * If the parent dies, the kernel kills the child (PR_SET_PDEATHSIG).
  *
@@ -161,8 +161,8 @@ void session_close(struct session *session);
 
 /*
  * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
- * preempt_rounds.c suspends and resumes the process, in a child (hold_child_run()); preempt_output.c
- * prints and draws the result.
+ * preempt_rounds.c suspends and resumes the process, in a child (hold_child_run());
+ * preempt_output.c prints and draws the result.
  *
  * Times are wall time in microseconds.
  */
