@@ -24,7 +24,14 @@
 
 #define NO_PROCESS ((pid_t)0x3fffffff) /* above the kernel's limit for pids */
 
-static int shm_queries; /* calls of source_shm() */
+static int shm_queries;		 /* calls of source_shm() */
+static pid_t ends_in_query = -1; /* this process ends in its next source_shm() */
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
 
 /* source_shm(), replaced: each process has one queue, with its pid as the id. */
 int __wrap_source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY);
@@ -33,6 +40,8 @@ int __wrap_source_shm(struct source_shm *shm, pid_t pid, struct observe_list *ou
 	(void)shm;
 	(void)why;
 	shm_queries++;
+	if (pid == ends_in_query)
+		end(pid);
 	observe_list_add(out)->id = (uint32_t)pid;
 	return 0;
 }
@@ -46,12 +55,6 @@ static pid_t start(void)
 			pause();
 	assert_true(pid > 0);
 	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 static const struct snapshot *read_shm(struct snapshot_reader *reader, const pid_t *pids,
@@ -113,6 +116,22 @@ static void ended(void **state)
 	}
 	read_shm(reader, &none, 1, false); /* forgets the child */
 	assert_true(read_shm(reader, &child, 1, false)->processes[0]->ended);
+	snapshot_close(reader);
+}
+
+/* If a process ends while its sources are queried, what they have reported may be of another one. */
+static void ended_meanwhile(void **state)
+{
+	struct snapshot_reader *reader = snapshot_open("/nonexistent/socket");
+	const pid_t child = start();
+	const struct snapshot_process *process;
+
+	(void)state;
+	ends_in_query = child;
+	process = read_shm(reader, &child, 1, false)->processes[0];
+	assert_true(process->ended);
+	assert_int_equal(process->seen.queues.count, 0);
+	assert_int_equal(process->seen.listed, 0);
 	snapshot_close(reader);
 }
 
@@ -265,10 +284,15 @@ static void no_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requested_processes), cmocka_unit_test(ended),
-		cmocka_unit_test(identity_is_kept),    cmocka_unit_test(taken_over),
-		cmocka_unit_test(search_all),	       cmocka_unit_test(no_source),
-		cmocka_unit_test(listed_now),	       cmocka_unit_test(search_keeps_nothing_open),
+		cmocka_unit_test(requested_processes),
+		cmocka_unit_test(ended),
+		cmocka_unit_test(ended_meanwhile),
+		cmocka_unit_test(identity_is_kept),
+		cmocka_unit_test(taken_over),
+		cmocka_unit_test(search_all),
+		cmocka_unit_test(no_source),
+		cmocka_unit_test(listed_now),
+		cmocka_unit_test(search_keeps_nothing_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
