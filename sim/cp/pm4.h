@@ -8,8 +8,6 @@
 #ifndef KFDSHIM_SIM_CP_PM4_H
 #define KFDSHIM_SIM_CP_PM4_H
 
-#include <stdint.h>
-
 #include "sim/driver/queue.h"
 
 /* All PM4 packets: name, opcode, and length in dwords of the shortest form. */

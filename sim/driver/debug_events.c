@@ -8,13 +8,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/wait.h"
 #include "sim/driver/debug.h"
 #include "sim/driver/memory.h"
-#include "sim/driver/queue.h"
 
 #define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 

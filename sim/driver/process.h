@@ -10,14 +10,8 @@
 #define KFDSHIM_SIM_DRIVER_PROCESS_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/queue.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 
-#include "kfd/uapi.h"
 #include "sim/host/sim_priv.h"
 
 #define DOORBELL_PAGE 8192u

@@ -7,11 +7,6 @@
 #ifndef KFDSHIM_SIM_DRIVER_QUEUE_H
 #define KFDSHIM_SIM_DRIVER_QUEUE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/queue.h>
-
-#include "kfd/uapi.h"
 #include "sim/driver/process.h"
 
 #define GFX_9_4_3 90402u /* as in the topology */

@@ -8,7 +8,6 @@
 #include "common/clock.h"
 #include "sim/driver/files.h"
 #include "sim/driver/memory.h"
-#include "sim/driver/queue.h"
 #include "sim/driver/runlist_update.h"
 
 /* ---- checks of the arguments of CREATE_QUEUE and UPDATE_QUEUE (queue.h) ---- */

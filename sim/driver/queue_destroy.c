@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "sim/driver/files.h"
-#include "sim/driver/queue.h"
 #include "sim/driver/runlist_update.h"
 
 struct queue *queue_by_id(const struct process *process, uint32_t id)

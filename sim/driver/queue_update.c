@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sim/driver/files.h"
-#include "sim/driver/queue.h"
 #include "sim/driver/runlist_update.h"
 
 /* ---- CWSR save areas ----

@@ -12,10 +12,6 @@
 #ifndef KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
 #define KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/queue.h>
-
 #include "sim/driver/queue.h"
 
 /* One runlist update (runlist_update.c) on the nodes in `nodes`, one node after another. */

@@ -8,8 +8,6 @@
 #ifndef KFDSHIM_SIM_HOST_CONFIG_H
 #define KFDSHIM_SIM_HOST_CONFIG_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "kfd/driver_rules.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Writes the report at the end of a simulation. Format: docs/reference/kfdsim-report.md. */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -19,7 +18,6 @@
 #include "sim/driver/runlist_update.h"
 #include "sim/host/idle.h"
 #include "sim/host/sim.h"
-#include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 

@@ -27,9 +27,6 @@
 #define KFDSHIM_SIM_HOST_SIM_H
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #include "sim/host/config.h"
 

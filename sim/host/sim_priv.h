@@ -19,11 +19,7 @@
 
 #include <jansson.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
-#include <sys/types.h>
 
 #include "common/histogram.h"
 #include "kfd/uapi.h"

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -16,7 +15,6 @@
 
 #include "common/proc.h"
 #include "sim/host/sim_priv.h"
-#include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 

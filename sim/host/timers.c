@@ -18,7 +18,6 @@
 #include "common/array.h"
 #include "common/proc.h"
 #include "common/wait.h"
-#include "sim/host/time/page.h"
 
 #define NUMBER "eventfd-id:"
 #define LINK "anon_inode:[eventfd]"

@@ -29,7 +29,6 @@
 #include "sim/host/idle.h"
 #include "sim/host/kernel_wait.h"
 #include "sim/host/sim.h"
-#include "sim/host/sim_priv.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 

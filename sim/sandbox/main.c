@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,9 +17,7 @@
 #include "common/version.h"
 #include "common/wait.h"
 #include "sim/host/sim.h"
-#include "sim/sandbox/mounts.h"
 #include "sim/sandbox/options.h"
-#include "sim/sandbox/profile.h"
 #include "sim/sandbox/say.h"
 #include "sim/sandbox/spawn.h"
 

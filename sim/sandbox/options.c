@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/sandbox/profile.h"
 #include "sim/sandbox/say.h"
 
 #define SCALE_MIN 1e-4

@@ -3,10 +3,6 @@
 #ifndef KFDSHIM_SIM_SANDBOX_OPTIONS_H
 #define KFDSHIM_SIM_SANDBOX_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "kfd/driver_rules.h"
 #include "sim/sandbox/profile.h"
 
 #define OPTIONS_USAGE                                                                                                 \

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <ini.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +24,6 @@
 #include "common/fd_pass.h"
 #include "common/wait.h"
 #include "sim/host/sim.h"
-#include "sim/sandbox/mounts.h"
 #include "sim/sandbox/say.h"
 
 #define STATUS_NOT_EXECUTABLE 126

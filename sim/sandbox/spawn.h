@@ -12,7 +12,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "sim/sandbox/mounts.h"

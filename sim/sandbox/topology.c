@@ -5,7 +5,6 @@
  * node i of the machine is directory i + 1.
  */
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 

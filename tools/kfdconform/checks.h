@@ -6,7 +6,8 @@
 #ifndef KFDSHIM_TOOLS_KFDCONFORM_CHECKS_H
 #define KFDSHIM_TOOLS_KFDCONFORM_CHECKS_H
 
-#include "tools/kfdconform/harness/harness.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 #define PAGE 4096u
 #define DOORBELL_PAGE 8192u

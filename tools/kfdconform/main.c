@@ -3,12 +3,10 @@
  * kfdconform: checks whether the driver behind /dev/kfd keeps the rules that kfdshim relies on, and
  * reports the result rule by rule.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -4,8 +4,6 @@
 #include "tools/kfdreplay/rt.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/kernels/code_objects.h"

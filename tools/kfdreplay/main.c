@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

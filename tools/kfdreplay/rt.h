@@ -15,9 +15,6 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -18,12 +18,8 @@
 #ifndef KFDSHIM_TOOLS_KFDREPLAY_RUN_H
 #define KFDSHIM_TOOLS_KFDREPLAY_RUN_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "tools/kfdreplay/arrivals.h"
 #include "tools/kfdreplay/rt.h"
-#include "tools/kfdreplay/trace.h"
 
 struct run_options {
 	bool open_loop;

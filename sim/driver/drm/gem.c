@@ -17,7 +17,6 @@
 
 #include "common/array.h"
 #include "sim/driver/drm/drm_file.h"
-#include "sim/driver/memory.h"
 
 /* ---- dmabufs ----
  * Simulates dmabufs, which are fds that pass buffers to other processes. The fd belongs to an empty

@@ -13,11 +13,8 @@
  * (hsa.c). RAW_SPEED is large, so that the counter does not seem slow even if the host takes the
  * core away during the measurement.
  */
-#include <sched.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "sim/host/time/library.h"
 

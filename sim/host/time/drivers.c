@@ -10,8 +10,6 @@
  * could wait. The sleep grows from STEP_MIN_NS to at most STEP_MAX_NS.
  */
 #include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 
 #include "sim/host/time/library.h"
 

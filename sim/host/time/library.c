@@ -4,12 +4,9 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define WAITV_32 2u	   /* FUTEX_32 */
 #define WAITV_PRIVATE 128u /* FUTEX_PRIVATE_FLAG */

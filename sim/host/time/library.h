@@ -19,7 +19,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

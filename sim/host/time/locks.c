@@ -6,10 +6,8 @@
  */
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "sim/host/time/library.h"
 

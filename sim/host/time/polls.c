@@ -6,13 +6,11 @@
  * sigtimedwait() polls a signalfd.
  */
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 
 #include "sim/host/time/library.h"
 

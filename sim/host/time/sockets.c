@@ -14,13 +14,8 @@
  */
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "sim/host/time/library.h"
 

@@ -8,12 +8,9 @@
  * numbers or negative ones.
  */
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "sim/host/time/library.h"
 

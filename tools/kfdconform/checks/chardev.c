@@ -3,7 +3,6 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 

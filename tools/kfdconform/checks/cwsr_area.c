@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define FILL 0x5a
 /* Length of the header: 16 bytes for the driver's fields, then the runtime's fields. */

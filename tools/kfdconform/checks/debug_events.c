@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/scripted_child.h"
 
 #define DELETE_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_QUEUE_DELETE)
 #define DIMENSION_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID)

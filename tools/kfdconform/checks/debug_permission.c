@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/scripted_child.h"
 
 #define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
 

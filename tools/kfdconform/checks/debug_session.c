@@ -11,7 +11,6 @@
 
 #include "common/wait.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/scripted_child.h"
 
 #define R_DEBUG_UNSET 0u
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/scripted_child.h"
 
 /* Opens a debug session of the process on itself, with the runtime enabled. */
 static void session(void)

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define DIR "/sys/kernel/debug/kfd/"
 #define MQD_WORDS 512u

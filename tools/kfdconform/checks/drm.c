@@ -4,7 +4,6 @@
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

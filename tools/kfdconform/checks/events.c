@@ -10,7 +10,6 @@
 #include "common/clock.h"
 #include "common/wait.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 static struct raw_queue queue;
 

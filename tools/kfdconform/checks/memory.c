@@ -9,7 +9,6 @@
 
 #include "common/fd_pass.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define BYTES (4 * PAGE)
 #define MIB (1ull << 20)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define LATE_MS 2000u
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define WORK_MS 15u
 #define SLEEPS_MS 15u

@@ -2,11 +2,9 @@
 /* Checks of RUNTIME_ENABLE, without and with a debug session. */
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/scripted_child.h"
 
 #define QUIET_MS 12u /* time during which nothing must happen */
 #define LATE_MS 1000u

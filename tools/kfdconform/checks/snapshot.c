@@ -6,7 +6,6 @@
 #include "common/clock.h"
 #include "common/wait.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define ENTRY sizeof(struct kfdabi_queue_snapshot)
 #define DEVICE sizeof(struct kfdabi_device_snapshot)

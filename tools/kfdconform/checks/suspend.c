@@ -4,7 +4,6 @@
 
 #include "common/clock.h"
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define UNKNOWN 900u
 #define WAVE_MASK kfdabi_ec_mask(2) /* EC_QUEUE_WAVE_TRAP */

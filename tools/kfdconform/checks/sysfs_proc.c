@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "tools/kfdconform/checks.h"
-#include "tools/kfdconform/harness/self_debug.h"
 
 #define BUSY_DISPATCHES 32 /* of 200 ms each */
 /* Longest wait for a change that the driver makes after the call has returned, or that kfdsim shows

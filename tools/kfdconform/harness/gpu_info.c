@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Reads the properties of the GPUs from the topology. */
 #include <elf.h>
-#include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
