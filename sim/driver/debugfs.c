@@ -4,7 +4,7 @@
  * releases after Linux 6.12.
  *
  * On hardware the driver creates the text when a program reads the file. Here the writer thread
- * (sim/host/stats_file.c) creates it after a change, at most every 20 ms, and then pauses for ten
+ * (sim/host/report.c) creates it after a change, at most every 20 ms, and then pauses for ten
  * times the CPU time that it used. The main loop copies what the texts need and never waits for the
  * thread.
  */

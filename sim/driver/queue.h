@@ -356,15 +356,6 @@ int blit_bytes(const struct process *process, const struct blit_call *call, uint
 int blit_move(const struct process *process, const struct blit_call *call, struct move *move,
 	      uint64_t *fault);
 
-/* ---- code_object.c: names of kernels, from the runtime's list of loaded code objects ---- */
-/* Calls @found for each kernel symbol of each code object for which @seen returns false. @r_debug:
- * address of the list. Returns 0 or -EFAULT. */
-int codeobj_walk(struct process *process, uint64_t r_debug,
-		 bool (*seen)(void *arg, uint64_t load_address),
-		 void (*found)(void *arg, uint64_t kernel_object, const char *name), void *arg);
-/* Returns the address of the runtime's list of code objects; 0: the process has no runtime. */
-uint64_t codeobj_r_debug(struct process *process);
-
 /* ---- copy_thread.c: copies and fills of memory that a packet makes ---- */
 /* Makes the copy in queue->moving.move. Returns 0 if all bytes are copied. Returns 1 if the caller
  * has to return, because

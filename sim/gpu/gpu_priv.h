@@ -212,7 +212,7 @@ struct gpu_queue {
 	struct list of_client;
 	bool mapped;	    /* as set by the last runlist update */
 	bool on;	    /* mapped, with a slot */
-	bool chosen;	    /* selected for a slot: see oversubscription.c */
+	bool chosen;	    /* selected for a slot: see runlist_update.c */
 	bool suspended;	    /* not mapped, by a gpu_change with `suspend` set */
 	bool suspended_yet; /* a runlist update has suspended the queue at least once */
 	/* Priority class; wanted_class takes effect with the next runlist update. */
@@ -502,31 +502,18 @@ void dispatch_unwait(const struct gpu *gpu, struct gpu_queue *queue);
  * queue.copy_left. */
 void link_stop(struct gpu *gpu, struct gpu_queue *queue);
 
-/* ---- oversubscription.c: assignment of slots ---- */
+/* ---- runlist_update.c: runlist updates and the assignment of slots ---- */
 
 /* Adds the queue to the client with this id; creates the client if it has no queue yet.
  * Returns 0 or -ENOMEM. */
 int client_join(struct gpu *gpu, struct gpu_queue *queue, uint64_t id);
 /* Removes the queue from its client; frees the client after its last queue. */
 void client_leave(struct gpu *gpu, struct gpu_queue *queue);
-/* Change the slots during a runlist update. runlist_stop() stops time slicing when the update
- * begins. runlist_fill() chooses the queues with a slot when the update's changes are in effect.
- * runlist_start() continues time slicing when the update is over. */
-void runlist_stop(struct gpu *gpu);
-void runlist_fill(struct gpu *gpu);
-void runlist_start(struct gpu *gpu);
 /* Reassigns slots if queues need them. Called while time slicing, after gpu.fill_slots was set. */
 void runlist_schedule(struct gpu *gpu);
 /* Handles the end of a time slice (a quantum of a client or queue) or of a change of slices.
  * Returns true if *event was filled. */
 bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
-
-/* ---- runlist_update.c ---- */
-
-/* Return the time in ns to save or restore the live state of `wave_slots` wave slots. */
-uint64_t save_cost(const struct gpu *gpu, uint64_t wave_slots);
-uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots);
-
 /* Handles the end of a phase of the current runlist update, and fills *event. */
 void update_timer_fired(struct gpu *gpu, struct gpu_event *event);
 /* Removes the queue from all pending runlist updates, because the queue is being removed. */

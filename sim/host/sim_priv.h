@@ -8,7 +8,7 @@
  * Threads: three, of which one at a time runs (sim->lock): the main loop (sim.c, engine.c), the
  * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c).
  * No other code here takes sim->lock. In virtual time one thread does everything. The writer of
- * simulation.json and debugfs (stats_file.c) works on copies under a lock of its own.
+ * simulation.json and debugfs (report.c) works on copies under a lock of its own.
  * process_lock() does what a process's mutex does in the kernel. sim->lock is not enough for that,
  * because a call that waits for the GPU is answered later, while other calls are served.
  *
@@ -84,7 +84,7 @@ struct ioctl_count {
 /* Statistics since the simulation began. */
 struct sim_stats {
 	struct hist doorbell_delay, save, restore;
-	/* State at the last writing of simulation.json (stats_file.c): times of each node, and the
+	/* State at the last writing of simulation.json (report.c): times of each node, and the
 	 * run time of each process on each node; at most STATS_RUNS entries, further ones are
 	 * left out. */
 	struct gpu_times times[SIM_NODES_MAX];
@@ -227,9 +227,9 @@ struct sim {
 	uint64_t ioctls[KFDABI_NR_END];
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
-	struct stats_writer *live; /* state of stats_file.c; NULL: its thread does not run */
-	uint64_t live_ns;   /* wall time at which statistics were last passed to stats_file.c */
-	uint64_t live_mark; /* value of mark() (stats_file.c) at that time */
+	struct stats_writer *live; /* state of report.c; NULL: its thread does not run */
+	uint64_t live_ns;	   /* wall time at which statistics were last passed to report.c */
+	uint64_t live_mark;	   /* value of mark() (report.c) at that time */
 	uint64_t pid_namespace;
 	struct procfs *procfs; /* sysfs_proc.c; NULL: no directory for it */
 	LIST_HEAD(, smi_client) smi_clients;
@@ -347,7 +347,7 @@ void report_unknown(struct sim *sim, uint8_t type, uint32_t nr);
 /* Completes the queue's record in the report when the queue is freed. */
 void report_queue_gone(struct queue *queue);
 
-/* ---- stats_file.c: simulation.json ---- */
+/* ---- report.c: simulation.json ---- */
 /* If config.sim_json_dirfd is -1, these functions do not write simulation.json. */
 
 /* Starts the writer thread. The caller must not fork afterwards. Returns 0 or a negative errno. */
