@@ -57,12 +57,11 @@ int debug_set_flags(struct call *call, struct process *target);
 /* Frees the target's watchpoints. Returns the largest number that it had on one node. */
 unsigned debug_watches_release(struct process *target);
 
-/* ---- debug_suspend.c: SUSPEND_QUEUES, RESUME_QUEUES ---- */
+/* ---- debug_suspend.c: SUSPEND_QUEUES, RESUME_QUEUES and the snapshots ---- */
 /* SUSPEND_QUEUES and RESUME_QUEUES: start a runlist update and return CALL_PENDING, or a negative
  * errno. The ioctl's later result is the number of queues that were suspended or resumed. */
 int debug_suspend(struct call *call, struct process *target);
 int debug_resume(struct call *call, struct process *target);
-/* ---- debug_snapshot.c ---- */
 /* GET_QUEUE_SNAPSHOT: copies an entry for each queue to the caller's array, and clears the
  * exceptions in the caller's mask from the copied queues. */
 int debug_queue_snapshot(struct call *call, struct process *target);

@@ -306,11 +306,6 @@ int access_read(const struct process *process, uint64_t va, void *to, size_t n);
 int access_write(const struct process *process, uint64_t va, const void *from, size_t n);
 /* Adds to a value of 4 or 8 bytes; the addition is atomic if kfdsim has the buffer mapped. */
 int access_add(struct process *process, uint64_t va, uint64_t value, size_t bytes);
-/* Copy or fill memory. On failure *@fault is the address that could not be accessed. */
-int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
-		uint64_t *fault);
-int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
-		size_t pattern_bytes, uint64_t *fault);
 /* Executes an atomic operation of the L2; @op: its code as in PM4 and SDMA packets. *@old (if not
  * NULL) receives the value before the operation. Returns 0; -EBADMSG: unknown operation;
  * -EFAULT. */

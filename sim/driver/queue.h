@@ -291,7 +291,7 @@ int engine_submit(struct queue *queue, const struct packet *packet,
 void packets_event(struct node *node, const struct gpu_event *event);
 /* Lets queues continue whose awaited value is in memory now. Returns true if one continues. */
 bool packets_check_waiting(struct sim *sim);
-/* Completes the packets whose background copy (copy_thread.c) is over, and handles the events of
+/* Completes the packets whose background copy (gpu_memory.c) is over, and handles the events of
  * their queues that were held back. Returns true if a copy was over. */
 bool packets_copy_end(struct sim *sim);
 
@@ -356,7 +356,7 @@ int blit_bytes(const struct process *process, const struct blit_call *call, uint
 int blit_move(const struct process *process, const struct blit_call *call, struct move *move,
 	      uint64_t *fault);
 
-/* ---- copy_thread.c: copies and fills of memory that a packet makes ---- */
+/* ---- gpu_memory.c: copies and fills of memory that a packet makes ---- */
 /* Makes the copy in queue->moving.move. Returns 0 if all bytes are copied. Returns 1 if the caller
  * has to return, because
  * - the copy thread continues the copy; the packet's effects are carried out again at its end, or

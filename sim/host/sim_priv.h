@@ -6,7 +6,7 @@
  * the processes and threads under the simulator (sim.h).
  *
  * Threads: three, of which one at a time runs (sim->lock): the main loop (sim.c, engine.c), the
- * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c).
+ * server of trapped calls (seccomp_server.c) and the copy thread for large copies (gpu_memory.c).
  * No other code here takes sim->lock. In virtual time one thread does everything. The writer of
  * simulation.json and debugfs (report.c) works on copies under a lock of its own.
  * process_lock() does what a process's mutex does in the kernel. sim->lock is not enough for that,
@@ -208,7 +208,7 @@ struct sim {
 	unsigned n_destroyers;	   /* calls of DESTROY_QUEUE that sleep */
 	unsigned n_waiting;	   /* queues that wait for a value in memory */
 
-	/* ---- copy_thread.c: background copies ---- */
+	/* ---- gpu_memory.c: background copies ---- */
 	TAILQ_HEAD(, queue) copies; /* in progress, served in turn */
 	TAILQ_HEAD(, queue) moved;  /* finished; their packets are not complete yet */
 	/* time before which no copy is made in the calling thread, because such copies have used up
