@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "common/text.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Characters that a terminal obeys or does not show: controls, the default ignorable ones of
@@ -81,5 +83,90 @@ char *plain_ascii(char *text)
 	for (char *c = text; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
+	return text;
+}
+
+/* ---- words of a shell ---- */
+
+#define HARMLESS                                                                                   \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" /* and, in a path, */     \
+	"/._-+:@%,"
+
+static bool add(char *out, size_t size, size_t *used, const char *piece)
+{
+	size_t length = strlen(piece);
+
+	if (*used + length >= size)
+		return false;
+	memcpy(out + *used, piece, length + 1);
+	*used += length;
+	return true;
+}
+
+static bool add_quoted(char *out, size_t size, const char *text)
+{
+	size_t used = 0;
+	bool fits = add(out, size, &used, "'");
+
+	for (; *text && fits; text++) {
+		const char one[] = {*text, '\0'};
+
+		/* A quote cannot be escaped within quotes: end them, escape it, begin again. */
+		fits = add(out, size, &used, *text == '\'' ? "'\\''" : one);
+	}
+	return fits && add(out, size, &used, "'");
+}
+
+bool shell_word(char *out, size_t size, const char *text)
+{
+	size_t used = 0;
+	bool done = false;
+
+	/* Refuse a text that begins with "-": it would be an option, quoted or not. */
+	if (*text && plain_is(text) && text[0] != '-')
+		done = strspn(text, HARMLESS) == strlen(text) ? add(out, size, &used, text)
+							      : add_quoted(out, size, text);
+	if (!done)
+		out[0] = '\0';
+	return done;
+}
+
+const char *shell_word_or(char *out, size_t size, const char *text, const char *otherwise)
+{
+	return shell_word(out, size, text) ? out : otherwise;
+}
+
+/* ---- quantities ---- */
+
+const char *quantity_us(char text[QUANTITY_BYTES], double us)
+{
+	static const char *const suffixes[] = {"us", "ms", "s"};
+	unsigned suffix = 0;
+
+	if (isnan(us)) {
+		strcpy(text, "-");
+		return text;
+	}
+	/* From 999.5 on the rounded number would be 1000, so use the next unit. */
+	while (suffix < 2 && us >= 999.5) {
+		us /= 1000;
+		suffix++;
+	}
+	int decimals = us >= 99.95 || us == 0 ? 0 : us >= 9.995 ? 1 : 2;
+
+	snprintf(text, QUANTITY_BYTES, "%.*f %s", decimals, us, suffixes[suffix]);
+	return text;
+}
+
+const char *quantity_bytes(char text[QUANTITY_BYTES], unsigned long long bytes)
+{
+	static const char *const suffixes[] = {"B", "KiB", "MiB", "GiB"};
+	unsigned suffix = 0;
+
+	while (suffix < 3 && bytes >= 1024 && bytes % 1024 == 0) {
+		bytes /= 1024;
+		suffix++;
+	}
+	snprintf(text, QUANTITY_BYTES, "%llu %s", bytes, suffixes[suffix]);
 	return text;
 }

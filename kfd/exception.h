@@ -7,6 +7,7 @@
 #ifndef KFDSHIM_KFD_EXCEPTION_H
 #define KFDSHIM_KFD_EXCEPTION_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "kfd/uapi.h"
@@ -21,5 +22,16 @@
 const char *exception_name(unsigned code);
 /* Returns the mask with the bit of the exception of that name; 0: there is none. */
 uint64_t exception_mask(const char *name);
+/* Returns an array with the names of the exceptions in the mask, owned by the caller. NULL: no
+ * memory. */
+static inline json_t *exception_json(uint64_t mask)
+{
+	json_t *list = json_array();
+
+	for (unsigned code = 1; list && code < EXCEPTION_CODES; code++)
+		if (mask & kfdabi_ec_mask(code) && exception_name(code))
+			json_array_append_new(list, json_string(exception_name(code)));
+	return list;
+}
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/shell_word.h"
+#include "common/text.h"
 #include "kfd/driver_rules.h"
 
 /* The first versions of KFD and Linux whose driver supports DBG_TRAP on other processes. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/shell_word.h"
+#include "common/text.h"
 #include "kfd/driver_rules.h"
 #include "kfd/uapi.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "common/shell_word.h"
+#include "common/text.h"
 #include "kfd/driver_rules.h"
 
 /* Returns true if the process belongs to the daemon: it is the daemon's first process or, as the

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/output/fields.h"
-#include "common/shell_word.h"
+#include "common/text.h"
 
 /* Files that the daemon's worker has open for one client: shared memory, socket, eventfds, pidfd,
  * and those of its executor (thread that makes the driver calls). */

@@ -14,7 +14,7 @@
 #include "common/allocate.h"
 #include "common/json_util.h"
 #include "common/text.h"
-#include "kfd/exception_json.h"
+#include "kfd/exception.h"
 
 /* ---- text ---- */
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/allocate.h"
-#include "common/quantity.h"
-#include "kfd/exception_json.h"
+#include "common/text.h"
+#include "kfd/exception.h"
 #include "kfd/uapi.h"
 
 static const char *const sources[OBSERVE_SOURCES] = {

@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/quantity.h" /* text of times and sizes in cells */
+#include "common/text.h" /* text of times and sizes in cells */
 
 /* ---- tables ---- */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/quantity.h"
+#include "common/text.h"
 
 #define BAR 12u	  /* width of the bar of a node */
 #define WIDE 100u /* from this screen width on the bar is BAR_WIDE wide */

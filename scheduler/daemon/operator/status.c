@@ -8,7 +8,7 @@
 
 #include "common/json_util.h"
 #include "common/text.h"
-#include "kfd/exception_json.h"
+#include "kfd/exception.h"
 #include "kfd/sysfs.h"
 #include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/operator/status.h"

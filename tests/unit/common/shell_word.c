@@ -16,7 +16,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "common/shell_word.h"
+#include "common/text.h"
 
 #define RUN "/tmp/kfdshim-shell-word-was-run"
 
