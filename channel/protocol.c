@@ -2,7 +2,6 @@
 #include "channel/protocol.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <time.h>
 
 #include "common/clock.h"
 

@@ -11,7 +11,6 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
-#include "kfd/debug_session.h"
 #include "kfd/exception.h"
 #include "kfd/ptrace.h"
 #include "kfd/uapi.h"

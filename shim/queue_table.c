@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <hsa/amd_hsa_queue.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

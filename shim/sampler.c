@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

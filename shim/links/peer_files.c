@@ -11,7 +11,6 @@
 
 #include "channel/protocol.h"
 #include "common/clock.h"
-#include "shim/config.h"
 #include "shim/descriptor.h"
 
 #define SHM_END ".lane"

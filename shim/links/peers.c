@@ -14,7 +14,6 @@
 #include "shim/descriptor.h"
 #include "shim/links/peer_files.h"
 #include "shim/links/peer_policy.h"
-#include "shim/queue_table.h"
 #include "shim/thread.h"
 
 #define PEERS_MAX 64u /* peers beyond this number are not seen */

@@ -8,10 +8,8 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "scheduler/daemon/config/match_rules.h"
-#include "scheduler/daemon/log.h"
 
 /* send buffer; the kernel doubles this value, and accepts one packet beyond it */
 #define SNDBUF_BYTES 16384

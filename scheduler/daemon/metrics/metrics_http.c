@@ -7,7 +7,6 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

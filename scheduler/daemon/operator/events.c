@@ -2,7 +2,6 @@
 #include "scheduler/daemon/operator/events.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

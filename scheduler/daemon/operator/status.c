@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The daemon's state as JSON (docs/reference/status.md), for query.c. */
 #include <errno.h>
-#include <jansson.h>
 #include <linux/kfd_ioctl.h>
 #include <stdio.h>
 #include <unistd.h>
