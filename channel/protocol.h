@@ -42,10 +42,6 @@
 #ifndef KFDSHIM_CHANNEL_PROTOCOL_H
 #define KFDSHIM_CHANNEL_PROTOCOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "channel/client_shm.h"
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */

@@ -11,9 +11,7 @@
 #ifndef KFDSHIM_COMMON_ALLOCATE_H
 #define KFDSHIM_COMMON_ALLOCATE_H
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/array.h"
 

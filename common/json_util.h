@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "common/histogram.h"

@@ -34,7 +34,6 @@
 #define KFDSHIM_KFD_DEBUG_SESSION_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "kfd/uapi.h"

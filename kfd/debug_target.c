@@ -13,7 +13,6 @@
 #include "common/wait.h"
 #include "kfd/exception.h"
 #include "kfd/ptrace.h"
-#include "kfd/uapi.h"
 
 struct trap {
 	pid_t pid;

@@ -20,9 +20,7 @@
 #ifndef KFDSHIM_KFD_DEBUG_TARGET_H
 #define KFDSHIM_KFD_DEBUG_TARGET_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "kfd/debug_session.h"
 #include "kfd/device.h"

@@ -8,8 +8,6 @@
 #ifndef KFDSHIM_KFD_DEVICE_H
 #define KFDSHIM_KFD_DEVICE_H
 
-#include <sys/types.h>
-
 #include "kfd/reason.h"
 
 /*

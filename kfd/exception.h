@@ -8,7 +8,6 @@
 #define KFDSHIM_KFD_EXCEPTION_H
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "kfd/uapi.h"
 

@@ -21,9 +21,6 @@
 #ifndef KFDSHIM_SHIM_ACTIVITY_H
 #define KFDSHIM_SHIM_ACTIVITY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "shim/queue_table.h"
 
 /* The agent's lock. It is held only for memory accesses and a write to an eventfd, never for

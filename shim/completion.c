@@ -2,7 +2,6 @@
 #include "shim/completion.h"
 
 #include <hsa/hsa.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "shim/safe_read.h"

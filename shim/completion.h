@@ -15,9 +15,6 @@
 #ifndef KFDSHIM_SHIM_COMPLETION_H
 #define KFDSHIM_SHIM_COMPLETION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "shim/queue_table.h"
 
 enum completion {

@@ -10,9 +10,6 @@
 #ifndef KFDSHIM_SHIM_PUBLISH_H
 #define KFDSHIM_SHIM_PUBLISH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "channel/client_shm.h"
 #include "shim/queue_table.h"
 

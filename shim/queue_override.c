@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdint.h>
 
 #include "kfd/uapi.h"
 #include "shim/activity.h"

@@ -18,7 +18,6 @@
 #ifndef KFDSHIM_SHIM_QUEUE_TABLE_H
 #define KFDSHIM_SHIM_QUEUE_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

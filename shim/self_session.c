@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/nodes.h"
 
-#include <stddef.h>
-
 #include "channel/protocol.h"
 #include "kfd/topology.h"
 #include "scheduler/core/sched.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/worker.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
 
 struct client *worker_workload(const struct worker *worker, pid_t pid, uint64_t started)

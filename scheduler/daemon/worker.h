@@ -13,9 +13,6 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_WORKER_H
 #define KFDSHIM_SCHEDULER_DAEMON_WORKER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "common/histogram.h"
 #include "scheduler/core/sched.h"
 #include "scheduler/daemon/admission/admission.h"

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "channel/protocol.h"
 #include "common/clock.h"
 #include "shim/descriptor.h"
 

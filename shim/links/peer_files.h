@@ -4,7 +4,6 @@
 #ifndef KFDSHIM_SHIM_LINKS_PEER_FILES_H
 #define KFDSHIM_SHIM_LINKS_PEER_FILES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <sys/un.h>

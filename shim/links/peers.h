@@ -25,9 +25,6 @@
 #ifndef KFDSHIM_SHIM_LINKS_PEERS_H
 #define KFDSHIM_SHIM_LINKS_PEERS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "shim/queue_table.h"
 
 /* Finds peers, reads their changes, decides whether to hold this process, and calls hold_set(). If

@@ -22,8 +22,6 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_ADMISSION_ADMISSION_H
 #define KFDSHIM_SCHEDULER_DAEMON_ADMISSION_ADMISSION_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <unistd.h>
 

@@ -16,7 +16,6 @@
 #include "common/clock.h"
 #include "common/wait.h"
 #include "scheduler/daemon/admission/admission.h"
-#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"
 

@@ -20,8 +20,6 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_ADMISSION_GREETER_H
 #define KFDSHIM_SCHEDULER_DAEMON_ADMISSION_GREETER_H
 
-#include <stdint.h>
-
 #include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/log.h"
 

@@ -12,9 +12,6 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "channel/client_shm.h"
 #include "channel/protocol.h"
 #include "common/ratelimit.h"

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/clients/client_attrs.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "scheduler/daemon/clients/client_level.h"
 #include "scheduler/daemon/operator/events.h"
-#include "scheduler/daemon/reader/reader.h"
 
 #define AGAIN_NS 5000000000u
 #define SPREAD_NS 250000u /* time between reading the attributes of one client and of the next */

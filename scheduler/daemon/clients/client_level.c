@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/clients/client_level.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "kfd/ptrace.h"
 #include "scheduler/daemon/clients/client_life.h"
-#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/operator/events.h"
-#include "scheduler/daemon/reader/reader.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define PAUSE_MIN_NS SECOND_NS

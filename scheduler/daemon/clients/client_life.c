@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/clients/client_life.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "kfd/topology.h"
 #include "scheduler/daemon/metrics/metrics.h"
 #include "scheduler/daemon/operator/events.h"
-#include "scheduler/daemon/reader/reader.h"
 
 /* ---- beginning ---- */
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/clients/client_scan.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/clients/external.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "kfd/sysfs.h"
@@ -15,7 +12,6 @@
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/operator/lease.h"
-#include "scheduler/daemon/reader/reader.h"
 
 #define PROGRAM_NS 1000000000u /* time between two reads of the queues if there is no event */
 /* after an event, minimum time between two reads, as a process may create many queues */

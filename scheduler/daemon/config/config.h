@@ -11,10 +11,6 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CONFIG_CONFIG_H
 #define KFDSHIM_SCHEDULER_DAEMON_CONFIG_CONFIG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "scheduler/core/sched.h"
 #include "scheduler/daemon/config/match_rules.h"
 

@@ -12,10 +12,6 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CONFIG_MATCH_RULES_H
 #define KFDSHIM_SCHEDULER_DAEMON_CONFIG_MATCH_RULES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "channel/protocol.h"
 #include "common/proc.h"
 #include "scheduler/daemon/config/value.h"

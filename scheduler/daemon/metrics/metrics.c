@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/metrics/metrics.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "scheduler/daemon/metrics/metrics_http.h"

@@ -7,7 +7,6 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/nodes.h"
 #include "common/wait.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"

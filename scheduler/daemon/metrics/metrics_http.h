@@ -25,9 +25,7 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_HTTP_H
 #define KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_HTTP_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics/metrics_text.h"

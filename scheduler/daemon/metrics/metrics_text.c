@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 
 #define S 1000000000u
 

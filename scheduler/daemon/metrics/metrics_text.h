@@ -10,8 +10,6 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_TEXT_H
 #define KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_TEXT_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "channel/client_shm.h"

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/operator/events.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/json_util.h"

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/operator/lease.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "common/clock.h"
 #include "common/wait.h"
 #include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_level.h"
 #include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/operator/events.h"
-#include "scheduler/daemon/reader/reader.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* time for which the reply to a suspend request waits for the suspension */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/operator/query.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

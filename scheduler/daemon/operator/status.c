@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The daemon's state as JSON (docs/reference/status.md), for query.c. */
-#include <errno.h>
-#include <linux/kfd_ioctl.h>
-#include <stdio.h>
-#include <unistd.h>
 
+#include "scheduler/daemon/operator/status.h"
 #include "common/json_util.h"
 #include "common/text.h"
 #include "kfd/exception.h"
 #include "kfd/sysfs.h"
 #include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/operator/status.h"
 
 #define ROLE_ONLINE_FROM 8 /* the upper half of the priorities counts as online */
 

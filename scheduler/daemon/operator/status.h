@@ -12,7 +12,6 @@
 #define KFDSHIM_SCHEDULER_DAEMON_OPERATOR_STATUS_H
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "scheduler/daemon/worker.h"
 

@@ -27,10 +27,7 @@
 #define KFDSHIM_SCHEDULER_DAEMON_READER_READER_H
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/peer.h"

@@ -19,9 +19,6 @@
 #define KFDSHIM_SCHEDULER_DAEMON_RECORDING_FEED_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "scheduler/core/sched.h"
 
