@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>

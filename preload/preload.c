@@ -2,7 +2,6 @@
 /* Wraps the loads, stores and waits of signals, the creation of queues, and ioctl. exports.map
  * lists all wrapped names; those that are not here are in submit_hints.c. */
 #include <dlfcn.h>
-#include <errno.h>
 #include <hsa/amd_hsa_signal.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Defines the functions of kfdshim.h, and stores the program's settings until the agent is
  * loaded. */
-#include <errno.h>
 #include <pthread.h>
 
 #include "preload/preload_priv.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Starts and queries the private daemon of an arm. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

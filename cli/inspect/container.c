@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "common/allocate.h"
-#include "common/proc.h"
 #include "common/proc_file.h"
 #include "common/text.h"
 

@@ -10,7 +10,6 @@
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "common/allocate.h"
-#include "common/proc.h"
 #include "common/wait.h"
 
 struct observer {

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/proc.h"
 #include "common/text.h"
 
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"

@@ -11,7 +11,6 @@
 
 #include "common/allocate.h"
 #include "common/json_util.h"
-#include "common/text.h"
 
 /* ---- tables ---- */
 

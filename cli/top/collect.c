@@ -14,7 +14,6 @@
 #include "common/clock.h"
 #include "common/proc.h"
 #include "include/kfdsched.h"
-#include "kfd/gpu_name.h"
 #include "kfd/sysfs.h"
 #include "kfd/topology.h"
 

@@ -9,15 +9,12 @@
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "sim/host/time/library.h"
 
