@@ -10,17 +10,11 @@
 #ifndef KFDSHIM_CLI_COLOCATE_RESULT_H
 #define KFDSHIM_CLI_COLOCATE_RESULT_H
 
-#include <jansson.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "cli/output/fields.h"
 #include "cli/util/sim_info.h"
-#include "common/histogram.h"
 #include "common/nodes.h"
 
 /* ---- the clairvoyant scheduler: possible.c ---- */

@@ -3,8 +3,6 @@
  * language of bash or zsh. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "cli/docgen/docgen.h"

@@ -10,8 +10,6 @@
 #ifndef KFDSHIM_CLI_DOCGEN_DOCGEN_H
 #define KFDSHIM_CLI_DOCGEN_DOCGEN_H
 
-#include <stdio.h>
-
 #include "cli/output/fields.h"
 #include "cli/util/command.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched_pages DIR: writes the sources of the manual pages, the completions, the schemas
  * and docs/reference/json.md to DIR. */
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,6 @@
 #ifndef KFDSHIM_CLI_DOCTOR_CHECKS_H
 #define KFDSHIM_CLI_DOCTOR_CHECKS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cli/doctor/facts.h"
 
 enum doctor_check {

@@ -13,11 +13,7 @@
 #ifndef KFDSHIM_CLI_DOCTOR_FACTS_H
 #define KFDSHIM_CLI_DOCTOR_FACTS_H
 
-#include <jansson.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "cli/inspect/process.h"
 #include "cli/inspect/queue_view.h"

@@ -23,7 +23,6 @@
 #include "cli/inspect/sources.h"
 #include "cli/util/read_files.h"
 #include "common/allocate.h"
-#include "common/proc.h"
 #include "common/proc_file.h"
 #include "kfd/device.h"
 #include "kfd/sysfs.h"

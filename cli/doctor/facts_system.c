@@ -20,7 +20,6 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/own_names.h"
-#include "common/proc.h"
 
 int doctor_in_child(int (*function)(const struct doctor_facts *facts),
 		    const struct doctor_facts *facts)

@@ -19,9 +19,6 @@
 #ifndef KFDSHIM_CLI_INSPECT_DEBUGFS_H
 #define KFDSHIM_CLI_INSPECT_DEBUGFS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/inspect/queue_view.h"

@@ -6,8 +6,6 @@
 #ifndef KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
 #define KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "cli/inspect/queue_view.h"

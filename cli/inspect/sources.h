@@ -12,7 +12,6 @@
 #ifndef KFDSHIM_CLI_INSPECT_SOURCES_H
 #define KFDSHIM_CLI_INSPECT_SOURCES_H
 
-#include <jansson.h>
 #include <sys/types.h>
 
 #include "cli/inspect/queue_view.h"

@@ -16,7 +16,6 @@
 #include "common/allocate.h"
 #include "common/child.h"
 #include "common/clock.h"
-#include "common/proc.h"
 #include "common/wait.h"
 #include "kfd/ptrace.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched policy: prints or sets the policy of the nodes. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,13 +8,6 @@
 #ifndef KFDSHIM_CLI_PREEMPT_PREEMPT_H
 #define KFDSHIM_CLI_PREEMPT_PREEMPT_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/types.h>
-
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "include/kfdsched.h"

@@ -14,14 +14,9 @@
 #ifndef KFDSHIM_CLI_RECORD_ANALYSIS_H
 #define KFDSHIM_CLI_RECORD_ANALYSIS_H
 
-#include <jansson.h>
-#include <stdio.h>
-
 #include "cli/inspect/process.h"
 #include "cli/record/record.h"
 #include "cli/record/sampling.h"
-#include "kfd/gpu_name.h"
-#include "kfd/topology.h"
 
 /* Maximum number of points of the curve that shows the queue count over time. When all are used,
  * neighbours are merged in pairs, so that each point then stands for twice as many samples. */

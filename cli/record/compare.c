@@ -14,7 +14,6 @@
 #include "common/allocate.h"
 #include "common/child.h"
 #include "common/clock.h"
-#include "common/text.h"
 
 /* Number and interval of the samples of a running process: enough to see whether its queues change
  * all the time. */

@@ -5,8 +5,6 @@
  */
 #include "cli/record/record.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -20,7 +18,6 @@
 #include "common/allocate.h"
 #include "common/clock.h"
 #include "common/json_util.h"
-#include "common/proc.h"
 #include "common/wait.h"
 #include "kfd/device.h"
 

@@ -9,11 +9,6 @@
 #ifndef KFDSHIM_CLI_RECORD_RECORD_H
 #define KFDSHIM_CLI_RECORD_RECORD_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "cli/inspect/snapshot.h"
 #include "cli/util/command.h"
 #include "cli/util/sample_loop.h"

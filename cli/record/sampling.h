@@ -13,9 +13,6 @@
 #ifndef KFDSHIM_CLI_RECORD_SAMPLING_H
 #define KFDSHIM_CLI_RECORD_SAMPLING_H
 
-#include <jansson.h>
-#include <stdio.h>
-
 #include "cli/inspect/queue_view.h"
 #include "cli/output/fields.h"
 #include "kfd/gpu_name.h"

@@ -6,16 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/inspect/gpu_processes.h"
-#include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "cli/util/read_files.h"
 #include "common/allocate.h"
 #include "common/clock.h"
-#include "common/proc.h"
 #include "include/kfdsched.h"
 #include "kfd/sysfs.h"
-#include "kfd/topology.h"
 
 /* Time for which a daemon that did not reply is not queried again, because a query without a reply
  * takes two seconds. */

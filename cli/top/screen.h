@@ -13,9 +13,6 @@
 #ifndef KFDSHIM_CLI_TOP_SCREEN_H
 #define KFDSHIM_CLI_TOP_SCREEN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "cli/inspect/snapshot.h"
 #include "cli/top/frame.h"
 

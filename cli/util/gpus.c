@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/util/gpus.h"
 
-#include <stdio.h>
-
 #include "cli/util/objects.h"
 #include "common/nodes.h"
-#include "common/text.h"
 
 const struct gpu_name *gpus_all(size_t *n)
 {

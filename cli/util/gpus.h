@@ -7,8 +7,6 @@
 #ifndef KFDSHIM_CLI_UTIL_GPUS_H
 #define KFDSHIM_CLI_UTIL_GPUS_H
 
-#include <jansson.h>
-
 #include "cli/output/fields.h"
 #include "kfd/gpu_name.h"
 

@@ -12,7 +12,6 @@
 #ifndef KFDSHIM_CLI_UTIL_INTERRUPT_H
 #define KFDSHIM_CLI_UTIL_INTERRUPT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/util/command.h"

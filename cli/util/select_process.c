@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/proc.h"
 #include "common/wait.h"
 
 #define SHORT_ID 12 /* digits of a container id that engines display */

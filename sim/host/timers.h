@@ -19,7 +19,6 @@
 #define KFDSHIM_SIM_HOST_TIMERS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "sim/host/time/page.h"

@@ -11,10 +11,6 @@
 #ifndef KFDSHIM_SIM_SANDBOX_PROFILE_H
 #define KFDSHIM_SIM_SANDBOX_PROFILE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "kfd/driver_rules.h"
 #include "sim/host/config.h"
 
 /* Reads and checks the built-in profile @name. */
