@@ -134,9 +134,9 @@ STORE(hsa_signal_store_relaxed)
 STORE(hsa_signal_store_screlease)
 STORE(hsa_signal_store_release) /* HSA 1.0, which all runtimes still export */
 
-/* Sets *next, the function that a store by symbol calls. This is the function behind this library's
- * hook in the API table. If the hook is not there, it is the runtime's exported function
- * (*found). */
+/* Sets *next, the function to which the wrapper of an exported hsa_signal_store_* passes the call.
+ * If this library's hook is in the API table, that is the function which the hook replaced;
+ * otherwise the runtime's exported function (*found). Does nothing until *found is known. */
 static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 {
 	store_fn *exported = __atomic_load_n(found, __ATOMIC_RELAXED);

@@ -9,8 +9,8 @@
  * that the driver allocates by other calls (SVM ranges, DRM buffers) is neither counted nor
  * limited.
  *
- * Threads: any. One lock, held for memory accesses only. The agent's lock is taken within it, never
- * before it.
+ * Threads: any. One lock, which is not held while a call is forwarded to the driver. The agent's
+ * lock is taken within it, never before it.
  */
 #ifndef KFDSHIM_SHIM_VRAM_LIMIT_H
 #define KFDSHIM_SHIM_VRAM_LIMIT_H

@@ -156,8 +156,8 @@ static bool held(struct act *act, int fd)
 	return count(act, &suspend, &resume);
 }
 
-/* Runs one round in which the daemon suspends the process. Returns false if no further round must
- * follow. */
+/* Runs one round in which the daemon suspends the process. Returns false if this has to be the last
+ * round. */
 static bool once_by_daemon(struct act *act)
 {
 	int fd = kfdsched_hold(act->k, act->job->target.pid);

@@ -60,7 +60,8 @@ struct shm_source {
 
 /* ---- one dump ---- */
 
-/* Returns true if the dump has an event of this queue since the start of the trace. */
+/* Returns true if `events`, the events that the client shared memory of a process holds, have one
+ * of this queue since the start of the trace. */
 static bool has_event(const struct shm_source *shm_source, const json_t *events,
 		      const json_t *queue)
 {

@@ -161,7 +161,8 @@ struct open_calls {
 	} call[OPEN_CALLS];
 	unsigned next;
 };
-/* Converts a record of HIP's log. `pid` is used if the line has no pid. */
+/* Converts a record of HIP's log. `pid` is used if the record has no pid. Returns false for the
+ * begin of a call, which is only remembered in *open, and for a record that makes no event. */
 bool decode_hip(const struct hiplog_record *record, pid_t pid, struct open_calls *open,
 		struct trace_event *out);
 

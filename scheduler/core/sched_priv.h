@@ -157,9 +157,9 @@ struct gang {
 	/* ns. held_since: when the last hold began. uncontended_since: when contention last
 	 * ended. */
 	uint64_t held_since, uncontended_since;
-	/* ns; when the hold-over (hold_over_ns()) ends in the present gap of more urgent work; 0:
-	 * not calculated yet. [0]: if no other gang of this priority runs on the node; [1]: if one
-	 * has its turn there. */
+	/* ns; time until which the gang stays on hold after contention has ended (hold_over_ns());
+	 * 0: not calculated yet. [0]: applies if no other gang of the same priority has its turn on
+	 * the gang's nodes; [1]: applies if one has. */
 	uint64_t over_ns[2];
 	uint64_t running_since; /* ns; begin of the present span of running */
 	/* The starvation bound adds up these times of several holds, and starts them again at 0

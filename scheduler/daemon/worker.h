@@ -117,8 +117,9 @@ struct scan_limits {
 struct worker {
 	struct config config;	/* configuration in force */
 	uint32_t config_number; /* number of `config` (reload_take()) */
-	/* The new configuration, its number, and whether it is still compared with the one in force
-	 * (client_attrs_compare()). `compared`: clients in slots below have been compared. */
+	/* coming: a new configuration, which replaces `config` when all clients have been compared
+	 * with it (client_attrs_compare()). is_coming: there is one. coming_number: its number.
+	 * compared: slot of the client at which the comparison continues. */
 	struct config coming;
 	uint32_t coming_number, compared;
 	bool is_coming;

@@ -362,12 +362,13 @@ int blit_move(const struct process *process, const struct blit_call *call, struc
  * - the copy thread continues the copy; the packet's effects are carried out again at its end, or
  * - the queue has stopped with a memory fault. */
 int move_begin(struct queue *queue);
-/* Keeps an event of a queue until the copy of the queue is over. Returns false if there is no room,
- * which happens only to GPU_EVENT_WORKGROUPS. */
+/* Keeps an event of a queue until the copy thread has finished the copy that a packet of this queue
+ * makes. Returns false if there is no room, which happens only to GPU_EVENT_WORKGROUPS. */
 bool move_hold(struct queue *queue, const struct gpu_event *event);
-/* Removes a queue whose copy is over from sim.moved and returns it; NULL: none. */
+/* Removes a queue from sim.moved, whose copy the copy thread has finished, and returns it; NULL:
+ * there is none. */
 struct queue *move_next_over(struct sim *sim);
-/* Drops the copy of a queue that is being freed. */
+/* Drops the copy that a packet of a queue makes, because the queue is being freed. */
 void move_drop(struct queue *queue);
 
 /* Start and end the copy thread. copy_thread_start() returns 0 or a negative errno;

@@ -277,11 +277,11 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall_by(worker, client, REASON_executor_ended, -ECONNRESET, now);
 }
 
-/* Returns true if the driver seems to have reset a queue of the client in a successful suspend or
- * ENABLE, because the call took at least UNMAP_LATENCY_NS. A call can also take long because it
- * waits for the mutex of the process. So the wait for it that was measured just before (waited_ns)
- * must be a small part of that time; it is not 0, because on a busy host any driver call takes some
- * ms. */
+/* Returns true if a suspend or ENABLE succeeded but took so long (UNMAP_LATENCY_NS) that the driver
+ * has probably reset a queue of the client. The other cause of a long call is a wait for the mutex
+ * of the process. To exclude it, the wait for the mutex that was measured before the call
+ * (waited_ns) must be short in comparison. It need not be 0, because on a busy host any driver call
+ * takes some ms. */
 static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 {
 	return cost->duration_ns >= UNMAP_LATENCY_NS &&

@@ -26,8 +26,8 @@
  * of its user; or an error of the socket. */
 int events_subscribe(struct worker *worker, struct client *client);
 
-/* Reports lost events to a reader, in each sweep (periodic check, loop.c). Returns true if none is
- * left. */
+/* Sends the reader the number of events that it has lost, if it has lost any. Returns false if that
+ * number has still to be sent. Also called in each sweep (periodic check, loop.c). */
 bool events_overdue(struct client *client);
 
 /* Subtracts one from the number of readers, because a reader has ended. */

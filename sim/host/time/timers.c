@@ -210,7 +210,8 @@ EXPORT useconds_t ualarm(useconds_t us, useconds_t interval_us)
 	return (useconds_t)(old.it_value.tv_sec * 1000000 + old.it_value.tv_usec);
 }
 
-/* Returns true if the supervisor keeps this timer. */
+/* Returns true if this is a timer of the virtual clocks, which the supervisor (the kfdsim process)
+ * keeps, and not one of the C library. */
 static bool is_ours(timer_t timer)
 {
 	return time_page() && ((unsigned long)(uintptr_t)timer & ~ID_MASK) == ID_BASE;

@@ -361,7 +361,7 @@ static RULE_CHECK(rls_maps_active_queues, open_session())
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));
 	self_debug_suspend_one(&self.queues[0]);
 	CHECK(WITHIN(LATE_MS, !maps(&self.queues[0])));
-	/* Wait, because the list is empty during an update, also with the real driver. */
+	/* Wait, because the runlist is empty during an update, also with the real driver. */
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[1])));
 	self_debug_resume_one(&self.queues[0]);
 	CHECK(WITHIN(LATE_MS, maps(&self.queues[0])));

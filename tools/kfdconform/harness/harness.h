@@ -233,7 +233,8 @@ uint64_t capabilities_drop(uint64_t mask);
 /* Waits until a thread sleeps or has ended (a pid: the first thread of that process). If a sleeping
  * call is the next thing that the thread does, the thread is inside that call afterwards. */
 void until_asleep(pid_t tid);
-/* As until_asleep(), for a thread that stores its id in *tid (0 before) just before the call. */
+/* Waits until a thread sleeps or has ended. The thread stores its id in *tid (0 until then)
+ * directly before a sleeping call, so afterwards it is inside that call. */
 void until_in_call(const pid_t *tid);
 
 /* Creates an event for memory faults and returns its id. */
