@@ -13,31 +13,27 @@
 #include "common/wait.h"
 
 struct observer {
-	pid_t pid;
+	const struct process_identity *process;
 	struct observe_context *context;
-	bool there;	  /* the process existed at observer_open() */
-	uint64_t started; /* start of the process (common/proc.h), to detect a reused pid */
-	int pidfd;	  /* pidfd; detects a reused pid faster than `started`; -1: not available */
-	pid_t host_pid;	  /* pid in the pid namespace that the driver uses; 0: not known */
+	bool there; /* the process still existed at observer_open() */
+	int pidfd;  /* detects a reused pid faster than the start time; -1: not available */
 	struct source_shm *shm;
 	struct source_sysfs *sysfs;
 };
 
-struct observer *observer_open(pid_t pid, struct observe_context *context)
+struct observer *observer_open(const struct process_identity *process,
+			       struct observe_context *context)
 {
 	struct observer *observer = allocate(1, sizeof(*observer));
-	struct proc_stat stat;
 
-	observer->pid = pid;
+	observer->process = process;
 	observer->context = context;
 	observer->shm = source_shm_new();
 	observer->sysfs = source_sysfs_new();
-	/* Open the pidfd before the other values are read: while the pidfd reports a living
-	 * process, these values are known to belong to the same process. */
-	observer->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	observer->there = proc_stat(pid, &stat);
-	observer->started = stat.started;
-	observer->host_pid = observe_host_pid(pid);
+	/* Open the pidfd first: if the process exists after that, the pidfd is that of the process
+	 * and not of a later one with the same pid. */
+	observer->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	observer->there = process_is(process);
 	return observer;
 }
 
@@ -58,8 +54,8 @@ static bool is_alive(const struct observer *observer)
 
 	if (observer->pidfd >= 0)
 		return observer->there && poll_now(observer->pidfd, POLLIN) == 0;
-	return observer->there && proc_stat(observer->pid, &stat) &&
-	       stat.started == observer->started && stat.state != 'Z' && stat.state != 'X';
+	return observer->there && proc_stat(observer->process->pid, &stat) &&
+	       stat.started == observer->process->started && stat.state != 'Z' && stat.state != 'X';
 }
 
 static int query_daemon(const struct observer *observer, struct observe_list *daemon,
@@ -70,8 +66,8 @@ static int query_daemon(const struct observer *observer, struct observe_list *da
 	if (!context->daemon_checked)
 		context->other_daemon = source_daemon_counts_otherwise(context->socket);
 	context->daemon_checked = true;
-	return source_daemon(context->socket, context->other_daemon, observer->pid, daemon, shm,
-			     why);
+	return source_daemon(context->socket, context->other_daemon, observer->process->pid, daemon,
+			     shm, why);
 }
 
 static int query(struct observer *observer, enum observe_source source, struct observe_list *out,
@@ -79,13 +75,14 @@ static int query(struct observer *observer, enum observe_source source, struct o
 {
 	switch (source) {
 	case OBSERVE_SHM:
-		return source_shm(observer->shm, observer->pid, out, why);
+		return source_shm(observer->shm, observer->process->pid, out, why);
 	case OBSERVE_TRAP:
-		return source_trap(observer->pid, out, why);
+		return source_trap(observer->process->pid, out, why);
 	case OBSERVE_SYSFS:
-		return source_sysfs(observer->sysfs, observer->host_pid, out, why);
+		return source_sysfs(observer->sysfs, observer->process->host_pid, out, why);
 	case OBSERVE_MQD:
-		return source_mqds(observer->context->debugfs, observer->host_pid, out, why);
+		return source_mqds(observer->context->debugfs, observer->process->host_pid, out,
+				   why);
 	case OBSERVE_HQD:
 		return source_hqds(observer->context->debugfs, out, why);
 	default:
@@ -188,7 +185,7 @@ static void sample_all(struct observer *observer, unsigned sources, struct obser
 	join(out);
 	if (sources & OBSERVE_BIT(OBSERVE_MEMORY)) {
 		memory->queried = true;
-		memory->error = source_memory(observer->pid, &out->queues, memory->why);
+		memory->error = source_memory(observer->process->pid, &out->queues, memory->why);
 	}
 	observe_backlog(&out->queues);
 	observe_list_sort(&out->queues);

@@ -103,14 +103,9 @@ static void read_queues(struct snapshot_reader *reader, const struct snapshot_re
 
 	if (!request->sources || process->ended)
 		return;
-	if (!entry->observer) {
-		entry->observer = observer_open(process->identity.pid, &reader->context);
-		/* Check the identity: it was read before, perhaps of an earlier process with that
-		 * pid. */
-		process->ended = !process_is(&process->identity);
-	}
-	if (process->ended ||
-	    observer_sample(entry->observer, request->sources, request->ids_only, &process->seen)) {
+	if (!entry->observer)
+		entry->observer = observer_open(&process->identity, &reader->context);
+	if (observer_sample(entry->observer, request->sources, request->ids_only, &process->seen)) {
 		process->ended = true;
 		observation_clear(&process->seen);
 	}

@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "cli/inspect/process.h"
 #include "cli/inspect/queue_view.h"
 
 #define WHY char why[static OBSERVE_WHY]
@@ -118,8 +119,10 @@ struct observe_context {
 
 struct observer;
 
-/* Opens an observer of the process. `context` must stay valid until observer_close(). */
-struct observer *observer_open(pid_t pid, struct observe_context *context);
+/* Opens an observer of the process. It counts as ended if its pid belongs to another process
+ * already. `process` and `context` must stay valid until observer_close(). */
+struct observer *observer_open(const struct process_identity *process,
+			       struct observe_context *context);
 void observer_close(struct observer *observer); /* NULL is allowed */
 /*
  * Queries all `sources` (OBSERVE_BIT()s) and joins their results in *out. ids_only: stops at the
