@@ -39,8 +39,8 @@ static inline uint32_t kfdshim_doorbell_slot(uint64_t signal)
 
 /* The settings that the program makes by kfdshim.h. Atomic; the host writes them, and calls
  * agent->app_settings_changed() after each change. */
-#define KFDSHIM_UNASKED                                                                            \
-	INT64_MIN /* a value that the program has not set: the environment applies */
+/* A value that the program has not set: the environment applies. */
+#define KFDSHIM_UNASKED INT64_MIN
 struct kfdshim_app_settings {
 	int64_t priority; /* 0..15, or KFDSHIM_UNASKED */
 	int64_t slo_us;	  /* 0..UINT32_MAX (0: no objective), or KFDSHIM_UNASKED */

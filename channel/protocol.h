@@ -48,9 +48,8 @@
 #define PROTOCOL_VERSION 5u	   /* newest version that is supported here */
 /* oldest version supported here; also the version of a refusal */
 #define PROTOCOL_OLDEST 4u
-#define PROTOCOL_HELLO_MAX                                                                         \
-	1024u /* longest hello of a newer version, in bytes; the part behind
-				      struct protocol_hello is not read */
+/* Longest hello of a newer version, in bytes; the part behind struct protocol_hello is not read. */
+#define PROTOCOL_HELLO_MAX 1024u
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
 #define PROTOCOL_ROOT ".root" /* suffix of the socket for root */
 #define PROTOCOL_GROUP_MAX CLIENT_SHM_GROUP_MAX

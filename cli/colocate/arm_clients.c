@@ -10,8 +10,8 @@
 #include "cli/output/progress.h"
 #include "common/clock.h"
 
-#define READY_MS                                                                                   \
-	60000 /* until a client is ready: loading a runtime on a simulated driver is slow */
+/* Limit until a client is ready: loading a runtime on a simulated driver is slow. */
+#define READY_MS 60000
 #define LEAVE_MS 60000 /* from the end of the window until a client has ended */
 
 void arm_add_clients(struct window *window, bool open, unsigned from, unsigned count)

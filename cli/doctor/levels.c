@@ -223,7 +223,7 @@ static bool by_shim(struct attempt *a)
 }
 
 /* Sets the result of BY_HAND for a process that the daemon does not know, and returns true.
- * kfdsched then opens a debug session of its own, so the rights of the user who runs it decide. */
+ * kfdsched then opens a debug session of its own, which needs the rights of its user. */
 static bool by_session(struct attempt *a)
 {
 	const struct doctor_facts *facts = a->facts;

@@ -224,8 +224,8 @@ static struct observe_queue *exactly(const struct observe_list *into,
 }
 
 /* Returns true if `entry`, which has no id, may be the same queue as `queue`: they are alike
- * (observe_alike()), and no source has reported the ring address of `queue`, by which they could be
- * told apart. */
+ * (observe_alike()), and no source has reported the ring address of `queue`, which would show
+ * that they differ. */
 static bool may_be(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	return queue->id != OBSERVE_NO_ID && !observe_known(queue, OBSERVE_RING_ADDRESS) &&

@@ -29,8 +29,8 @@
 #define TIMES 100u
 #define TIMES_MAX 100000
 #define HOLD_US 100e3
-#define HOLD_MAX_US                                                                                \
-	30e6 /* frameworks kill a training if one of its ranks makes no progress for longer */
+/* Frameworks kill a training if one of its ranks makes no progress for longer. */
+#define HOLD_MAX_US 30e6
 #define PAUSE_US 500e3
 #define PAUSE_MAX_US 600e6
 #define STRESS_TIMES 1000u

@@ -70,10 +70,11 @@ static size_t append_processes(const struct snapshot *snapshot, json_t *out)
 	size_t queues = 0;
 
 	for (size_t i = 0; i < snapshot->count; i++) {
-		struct recorded_process process = recorded_from(snapshot->processes[i]);
+		struct recorded_process process;
 
 		if (snapshot->processes[i]->ended)
 			continue;
+		process = recorded_from(snapshot->processes[i]);
 		json_array_append_new(out, recorded_process_json(&process));
 		queues += process.queues.count;
 	}

@@ -25,8 +25,8 @@
 #define POLL_HOLD_NS 100000000u
 #define POLL_IDLE_NS 5000000u
 #define CHECK_NS 50000000u /* interval of the checks for an exec, which no ioctl reports */
-#define ITERATION_NS                                                                               \
-	20000000u /* host time that an iteration may take to catch up after the machine stalled */
+/* Host time that an iteration may take to catch up after the machine stalled. */
+#define ITERATION_NS 20000000u
 /* ITERATION_NS while sim->behind */
 #define ITERATION_BEHIND_NS 5000000u
 #define REST_NS 200000u	  /* pause after an iteration while behind; other threads get the lock */
